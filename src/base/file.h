@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file base/file.h  Output files: atomic replacement, numbered copies, folders. */
+#ifndef TG_BASE_FILE_H
+#define TG_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/** Joins folder and name into out (size bytes): "folder/name"; an empty folder gives name. */
+tg_status tg_path_join(const char* folder, const char* name, char* out, size_t size);
+/** The folder part of a path into out, "." if it has none. */
+tg_status tg_path_folder(const char* path, char* out, size_t size);
+bool tg_path_exists(const char* path);
+/** True for a path that is a folder with at least one entry. */
+bool tg_folder_has_entries(const char* path);
+/** Makes a folder and its parents; fine if it is there. TG_ERR_INPUT where it cannot be made or written. */
+tg_status tg_folder_make(const char* path);
+/** If path exists, renames it to "path.N" with the smallest free N >= 1. */
+tg_status tg_file_keep_copy(const char* path);
+
+/** A file that appears under its name only when complete: written as "path.part", flushed to disk and
+ * renamed at the end. */
+typedef struct tg_new_file {
+  FILE* stream;
+  char path[4096];
+  char part[4104];
+} tg_new_file;
+
+tg_status tg_new_file_open(const char* path, tg_new_file* file);
+/** fsync, close, rename. On failure the partial file is removed. TG_ERR_MACHINE (disk full ...). */
+tg_status tg_new_file_commit(tg_new_file* file);
+/** Closes and removes what was written; null-safe, harmless after commit. */
+void tg_new_file_abandon(tg_new_file* file);
+
+/** Opens a file that grows (trajectory, log). mode is fopen's. TG_ERR_INPUT with the reason. */
+tg_status tg_file_open(const char* path, const char* mode, FILE** out);
+/** Closes; reports a write error (disk full) as TG_ERR_MACHINE. Sets *stream to NULL. */
+tg_status tg_file_close(FILE** stream, const char* path);
+
+/** CRC-32 (ISO 3309, polynomial 0xEDB88320), start with crc = 0. */
+unsigned tg_crc32(unsigned crc, const void* bytes, size_t size);
+
+#endif

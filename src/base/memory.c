@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void* aligned_bytes(size_t bytes) {
+  size_t rounded = (bytes + TG_CACHE_LINE - 1) / TG_CACHE_LINE * TG_CACHE_LINE;
+  return rounded < bytes ? NULL : aligned_alloc(TG_CACHE_LINE, rounded);
+}
+
+static tg_status out_of_memory(size_t count, size_t size, const char* what) {
+  return tg_fail(TG_ERR_MACHINE,
+                 "out of memory: %.1f MiB for %s; use a smaller system or more processing elements "
+                 "on more machines",
+                 (double)count * (double)size / 1048576.0, what);
+}
+
+tg_status tg_allocate(size_t count, size_t size, const char* what, void** out) {
+  *out = NULL;
+  if (count == 0 || size == 0) return TG_OK;
+  if (count > PTRDIFF_MAX / size) return out_of_memory(count, size, what);
+  void* memory = aligned_bytes(count * size);
+  if (!memory) return out_of_memory(count, size, what);
+  memset(memory, 0, count * size);
+  *out = memory;
+  return TG_OK;
+}
+
+tg_status tg_reserve(size_t count, size_t size, const char* what, void** array, size_t* capacity) {
+  if (count <= *capacity) return TG_OK;
+  size_t wanted = *capacity + *capacity / 2 + 16;
+  if (wanted < count) wanted = count;
+  if (wanted > PTRDIFF_MAX / size) return out_of_memory(wanted, size, what);
+  char* grown = aligned_bytes(wanted * size);
+  if (!grown) return out_of_memory(wanted, size, what);
+  if (*array) memcpy(grown, *array, *capacity * size);
+  memset(grown + *capacity * size, 0, (wanted - *capacity) * size);
+  free(*array);
+  *array = grown;
+  *capacity = wanted;
+  return TG_OK;
+}
+
+void tg_free(void* pointer) { free(pointer); }
+
+tg_status tg_copy_text(const char* text, char** out) {
+  size_t length = text ? strlen(text) : 0;
+  TG_TRY(TG_ALLOCATE(length + 1, "text", out));
+  if (length) memcpy(*out, text, length);
+  return TG_OK;
+}

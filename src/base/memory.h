@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file base/memory.h  Aligned memory with checked sizes. */
+#ifndef TG_BASE_MEMORY_H
+#define TG_BASE_MEMORY_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+enum { TG_CACHE_LINE = 64 };
+
+/** Allocates count * size bytes, aligned to a cache line and zeroed; *out is NULL for a count of 0.
+ * Fails with TG_ERR_MACHINE (saying how much was asked for, and for what) and leaves *out NULL.
+ * Release with tg_free. */
+tg_status tg_allocate(size_t count, size_t size, const char* what, void** out);
+
+/** Makes room for at least count elements of size bytes in *array (which may be NULL), keeping the
+ * first *capacity elements; new room is zeroed. Grows by at least half, never shrinks. Aligned to a
+ * cache line; release with tg_free. On failure *array and *capacity are as before. */
+tg_status tg_reserve(size_t count, size_t size, const char* what, void** array, size_t* capacity);
+
+/** Releases memory from tg_allocate or tg_reserve; NULL is allowed. */
+void tg_free(void* pointer);
+
+/** Typed forms: `double* x = NULL; TG_TRY(TG_ALLOCATE(n, "positions", &x));` */
+#define TG_ALLOCATE(count, what, out) tg_allocate((count), sizeof **(out), (what), (void**)(out))
+#define TG_RESERVE(count, what, array, capacity)                                                   \
+  tg_reserve((count), sizeof **(array), (what), (void**)(array), (capacity))
+
+/** Frees and sets to NULL. */
+#define TG_FREE(pointer)                                                                           \
+  do {                                                                                             \
+    tg_free(pointer);                                                                              \
+    (pointer) = NULL;                                                                              \
+  } while (0)
+
+/** A copy of text (release with tg_free); NULL text gives "". */
+tg_status tg_copy_text(const char* text, char** out);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file base/plot.h  Plots through gnuplot, where it is installed. */
+#ifndef TG_BASE_PLOT_H
+#define TG_BASE_PLOT_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct tg_plot_curve {
+  const char* label;
+  const double* x; /* [count] */
+  const double* y; /* [count] */
+  size_t count;
+  int panel;       /* 0 is the top one */
+} tg_plot_curve;
+
+typedef struct tg_plot {
+  const char* title;
+  const char* x_label;
+  const char* panel_labels[4]; /* y axis of each panel; NULL ends */
+  const tg_plot_curve* curves;
+  int curve_count;
+  int log_x, log_y;
+} tg_plot;
+
+/** Writes the plot as path (.svg or .png by its ending), stacked panels sharing the x axis. If gnuplot
+ * is missing: TG_ERR_MACHINE with the package to install; nothing is left behind. */
+tg_status tg_plot_write(const tg_plot* plot, const char* path);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/timer.h"
+
+#include <time.h>
+
+static double seconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double tg_time_now(void) { return seconds(CLOCK_MONOTONIC); }
+double tg_time_thread_cpu(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }

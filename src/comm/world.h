@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file comm/world.h  Processing elements (PEs) and what they say to each other on the host.
+ *
+ * A *world* is a set of PEs numbered 0..count-1. Transports: `loop` (all PEs are threads of one
+ * process) and `mpi` (a process each). A call is *collective* when every PE must make it, in the same
+ * order; otherwise it is *local*. A tg_world belongs to one PE and to one thread.
+ *
+ * Waiting PEs spin briefly, then yield the processor: more PEs than cores must not crawl. A wait has a
+ * deadline (params.deadline_s); when it expires, or another PE has called tg_world_abort, the wait
+ * ends with TG_ERR_MACHINE naming who waited for whom, and the world is *aborted*: every later call
+ * fails at once with the first message. */
+#ifndef TG_COMM_WORLD_H
+#define TG_COMM_WORLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct tg_world tg_world;
+
+typedef struct tg_world_params {
+  const char* transport; /* "loop" or "mpi"; NULL: mpi under a launcher with more than one rank */
+  int pe_count;          /* loop: how many; mpi: 0 (the communicator's size) or that size, else an error */
+  double deadline_s;     /* seconds a wait may last; <= 0: the default, 60 */
+} tg_world_params;
+
+/** What one PE does. Its status is the PE's result. */
+typedef tg_status (*tg_world_main)(tg_world* world, void* context);
+
+/** Makes a world, runs main on each PE of it that lives in this process (threads for loop; the calling
+ * thread for mpi and for a single PE), ends it. Collective over the processes. Returns the status of
+ * the lowest-numbered PE that failed first, with its message, on every process. For mpi, MPI must have
+ * been initialised by the caller (the program does it, never the library); TG_ERR_MACHINE when throng
+ * was built without MPI. */
+tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context);
+
+/** True when this process was started by an MPI launcher with more than one rank (environment only). */
+int tg_world_under_launcher(void);
+
+int tg_world_pe(const tg_world* world);
+int tg_world_pe_count(const tg_world* world);
+/** "loop" or "mpi". */
+const char* tg_world_transport(const tg_world* world);
+
+/** Collective. Returns when all have arrived. */
+tg_status tg_world_barrier(tg_world* world);
+
+/** Collective: values[count] become the sum over PEs, added in PE order (bit-reproducible), the same on
+ * every PE. */
+tg_status tg_world_sum_doubles(tg_world* world, double* values, size_t count);
+/** Collective: element-wise maximum / sum of integers. */
+tg_status tg_world_max_int64(tg_world* world, int64_t* values, size_t count);
+tg_status tg_world_sum_int64(tg_world* world, int64_t* values, size_t count);
+
+/** Sends send_bytes to PE `to` and receives exactly receive_bytes from PE `from`; each PE must be
+ * named by its partner in the same call order. to or from may be this PE (a copy). Zero bytes are a
+ * message too. Buffers may not overlap. Both are free for use on return. */
+tg_status tg_world_exchange(tg_world* world, int to, const void* send, size_t send_bytes, int from,
+                            void* receive, size_t receive_bytes);
+
+/** As tg_world_exchange where the receiver does not know the size: *receive (grown by tg_reserve,
+ * *capacity in bytes) holds the message, *receive_bytes its size. */
+tg_status tg_world_exchange_any(tg_world* world, int to, const void* send, size_t send_bytes, int from,
+                                void** receive, size_t* capacity, size_t* receive_bytes);
+
+/** Collective: PE p's `bytes` bytes land at root in PE order in *gathered (root only: grown by
+ * tg_reserve, capacity in bytes); sizes: [pe_count] bytes from each, root only (may be NULL). */
+tg_status tg_world_gather(tg_world* world, int root, const void* send, size_t bytes, void** gathered,
+                          size_t* capacity, size_t* sizes);
+
+/** Collective: root's bytes to all. */
+tg_status tg_world_broadcast(tg_world* world, int root, void* data, size_t bytes);
+
+/** Collective: agrees on a status. If any PE brings other than TG_OK, all return the status of the
+ * lowest-numbered such PE and carry its message. */
+tg_status tg_world_agree(tg_world* world, tg_status status);
+
+/** Local: tells all PEs that this one gives up; every wait ends. */
+void tg_world_abort(tg_world* world, tg_status status);
+
+#endif
