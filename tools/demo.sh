@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# ./dev demo: ethanol in water for 5 ps on all cores, with its energies, drift, speed and a plot.
+set -eu
+. tools/common.sh
+
+[ $# -eq 0 ] || die 2 "./dev demo takes no arguments"
+# shellcheck disable=SC2086 # a list of words
+need "the demo" $packages_demo
+# The tests are only configured where their library is; a later ./dev test uses the same folder.
+tests=OFF
+if library cmocka; then tests=ON; fi
+configure_and_build cpu "-DTG_TESTS=$tests" -- --target throng_program
+
+example=examples/ethanol-water
+out=build/demo
+say "simulate: 125 ethanol and 1,500 water molecules, 2,500 steps of 2 fs"
+set -- build/cpu/throng md run -c "$example/conf.gro" -p "$example/topol.top" \
+  -f "$example/demo.mdp" -o "$out" --force --plot energy.svg
+printf '%s ' "$@"
+echo
+"$@"
+
+say "from $out/energies.xvg"
+awk -v atoms=5625 -v settle=0.5 -f tools/energies.awk "$out/energies.xvg"
+say "written to $out"
+ls -l "$out"

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# Means and drift of the columns of an energies.xvg. Variables: atoms, and settle (ps): earlier rows are
+# left out, because a start from rounded coordinates takes some steps to settle.
+
+/^@ +s[0-9]+ +legend/ {
+  column = $2
+  sub(/^s/, "", column)
+  label = $0
+  sub(/^[^"]*"/, "", label)
+  sub(/".*$/, "", label)
+  name[column + 2] = label
+  next
+}
+/^[#@]/ || NF == 0 { next }
+$1 + 0 >= settle {
+  rows++
+  if (columns < NF) columns = NF
+  for (i = 2; i <= NF; i++) {
+    value[rows, i] = $i
+    sum[i] += $i
+  }
+  time[rows] = $1
+  time_sum += $1
+}
+END {
+  if (rows < 3) {
+    print "energies.awk: fewer than three rows after " settle " ps" > "/dev/stderr"
+    exit 1
+  }
+  printf "%-18s %16s %16s\n", "", "mean", "fluctuation"
+  for (i = 2; i <= columns; i++) {
+    mean = sum[i] / rows
+    squares = 0
+    for (r = 1; r <= rows; r++) squares += (value[r, i] - mean) ^ 2
+    printf "%-18s %16.4f %16.4f\n", name[i], mean, sqrt(squares / (rows - 1))
+    if (name[i] ~ /^Conserved/) drift(i, mean)
+  }
+  if (slope != "")
+    printf "\ndrift of the conserved energy: %.3g kJ/mol per ps, %.3g per atom (%g to %g ps)\n",
+      slope, slope / atoms, time[1], time[rows]
+}
+
+# The slope of the straight line of least squares.
+function drift(i, mean,    r, t, above, below) {
+  for (r = 1; r <= rows; r++) {
+    t = time[r] - time_sum / rows
+    above += t * (value[r, i] - mean)
+    below += t * t
+  }
+  slope = above / below
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# ./dev test [--all]: everything a change must pass. ctest comes last, so that its verdict does.
+set -eu
+. tools/common.sh
+
+label='-L ^short$'
+case ${1:-} in
+  '') ;;
+  --all) label= ;;
+  *) die 2 "./dev test takes --all or nothing, not $1" ;;
+esac
+
+# shellcheck disable=SC2086 # a list of words
+need "the tests" $packages_test
+configure_and_build cpu -DTG_TESTS=ON
+sh tools/check-headers.sh
+sh tools/check-floors.sh
+
+cuda_files() { find src tests -name '*.cu' | head -n 1; }
+if [ -z "$(cuda_files)" ]; then
+  skip "preset cuda (there is no CUDA file in the tree)"
+elif ! command -v nvcc >/dev/null 2>&1; then
+  skip "preset cuda, preset nvshmem (nvcc is not on PATH)"
+else
+  configure_and_build cuda -DTG_TESTS=ON
+  if ! grep -rlq --include='*.cu' --include='*.c' 'nvshmem\.h' src; then
+    skip "preset nvshmem (no file uses NVSHMEM)"
+  elif have python3-pip && sh tools/deps.sh nvshmem; then
+    configure_and_build nvshmem -DTG_TESTS=ON \
+      "-DTG_NVSHMEM_ROOT=$PWD/build/deps/nvshmem/nvidia/nvshmem"
+  else
+    skip "preset nvshmem (its wheel could not be fetched)"
+  fi
+fi
+
+# Open MPI refuses root and more processes than cores unless told; containers have both.
+if [ "$(id -u)" -eq 0 ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+export OMPI_MCA_rmaps_base_oversubscribe=1
+say "tests"
+# shellcheck disable=SC2086 # two words or none
+exec ctest --test-dir build/cpu $label --no-tests=error --output-on-failure -j "$(cores)"
