@@ -43,6 +43,7 @@ if [ -n "$device" ] && command -v nvcc >/dev/null 2>&1; then
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
   for header in $device; do
+    # shellcheck disable=SC2016 # the inner shell's own $1
     check "$header" CUDA sh -c 'cat >"$1/alone.cu" && nvcc -std=c++17 -Iinclude -Isrc -c \
       -o "$1/alone.o" "$1/alone.cu"' sh "$scratch"
   done
