@@ -84,7 +84,7 @@ need() { # PURPOSE PACKAGE...
   fi
   # shellcheck disable=SC2086 # a list of words
   if ! has_candidates $missing || ! apt_install $missing; then
-    apt update -q || die 3 "apt-get update failed: no network? Needed are:$missing"
+    apt update -qq || die 3 "apt-get update failed: no network? Needed are:$missing"
     apt_install $missing || die 3 "apt-get could not install:$missing"
   fi
   missing=$(missing_of "$@")
@@ -92,7 +92,7 @@ need() { # PURPOSE PACKAGE...
 }
 
 apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get "$@"; }
-apt_install() { apt install -q -y --no-install-recommends "$@"; }
+apt_install() { apt install -qq -y --no-install-recommends "$@"; }
 
 # Do the package lists on this machine offer all of them? After a fresh installation they are empty.
 has_candidates() { # PACKAGE...

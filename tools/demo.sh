@@ -20,6 +20,7 @@ set -- build/cpu/throng md run -c "$example/conf.gro" -p "$example/topol.top" \
 printf '%s ' "$@"
 echo
 "$@"
+[ -s "$out/energy.svg" ] || die 1 "the run wrote no plot $out/energy.svg"
 
 say "from $out/energies.xvg"
 awk -v atoms=5625 -v settle=0.5 -f tools/energies.awk "$out/energies.xvg"
