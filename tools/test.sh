@@ -17,21 +17,32 @@ configure_and_build cpu -DTG_TESTS=ON
 sh tools/check-headers.sh
 sh tools/check-floors.sh
 
-cuda_files() { find src tests -name '*.cu' | head -n 1; }
-if [ -z "$(cuda_files)" ]; then
+# Every CUDA file must be compiled by a preset, not only lie there.
+cuda_files=$(find src tests -name '*.cu' | sort)
+compiled=build/cuda/compile_commands.json
+nvshmem_skipped=
+if [ -z "$cuda_files" ]; then
   skip "preset cuda (there is no CUDA file in the tree)"
 elif ! command -v nvcc >/dev/null 2>&1; then
   skip "preset cuda, preset nvshmem (nvcc is not on PATH)"
 else
   configure_and_build cuda -DTG_TESTS=ON
-  if ! grep -rlq --include='*.cu' --include='*.c' 'nvshmem\.h' src; then
+  if ! grep -rqE '#include [<"]nvshmemx?\.h' src; then
     skip "preset nvshmem (no file uses NVSHMEM)"
   elif have python3-pip && sh tools/deps.sh nvshmem; then
     configure_and_build nvshmem -DTG_TESTS=ON \
       "-DTG_NVSHMEM_ROOT=$PWD/build/deps/nvshmem/nvidia/nvshmem"
+    compiled="$compiled build/nvshmem/compile_commands.json"
   else
     skip "preset nvshmem (its wheel could not be fetched)"
+    nvshmem_skipped=yes
   fi
+  for file in $cuda_files; do
+    # shellcheck disable=SC2086 # a list of words
+    grep -q "/$file\"" $compiled && continue
+    if [ -n "$nvshmem_skipped" ] && grep -qi nvshmem "$file"; then continue; fi
+    die 1 "$file is compiled by neither preset cuda nor preset nvshmem"
+  done
 fi
 
 # Open MPI refuses root and more processes than cores unless told; containers have both.
