@@ -29,6 +29,8 @@ typedef struct tg_new_file {
   char part[4104];
 } tg_new_file;
 
+/** A device or pipe is written to directly; behind a symbolic link the file is replaced, not the link.
+ * TG_ERR_INPUT where the folder is missing, path is a folder, or it cannot be written. */
 tg_status tg_new_file_open(const char* path, tg_new_file* file);
 /** fsync, close, rename. On failure the partial file is removed. TG_ERR_MACHINE (disk full ...). */
 tg_status tg_new_file_commit(tg_new_file* file);

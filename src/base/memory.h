@@ -7,6 +7,10 @@
 
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { TG_CACHE_LINE = 64 };
 
 /** Allocates count * size bytes, aligned to a cache line and zeroed; *out is NULL for a count of 0.
@@ -37,4 +41,7 @@ void tg_free(void* pointer);
 /** A copy of text (release with tg_free); NULL text gives "". */
 tg_status tg_copy_text(const char* text, char** out);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -12,7 +12,7 @@ typedef struct tg_plot_curve {
   const double* x; /* [count] */
   const double* y; /* [count] */
   size_t count;
-  int panel;       /* 0 is the top one */
+  int panel; /* 0 is the top one */
 } tg_plot_curve;
 
 typedef struct tg_plot {
@@ -24,8 +24,12 @@ typedef struct tg_plot {
   int log_x, log_y;
 } tg_plot;
 
-/** Writes the plot as path (.svg or .png by its ending), stacked panels sharing the x axis. If gnuplot
- * is missing: TG_ERR_MACHINE with the package to install; nothing is left behind. */
+/** Writes the plot as path (.svg or .png by its ending), stacked panels sharing the x axis. If
+ * gnuplot is missing: TG_ERR_MACHINE with the package to install; nothing is left behind. */
 tg_status tg_plot_write(const tg_plot* plot, const char* path);
+
+/** "gnuplot 5.4 patchlevel 4" or the like into out, from the program itself. TG_ERR_MACHINE, with
+ * the package to install, if it is missing. */
+tg_status tg_plot_program(char* out, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file base/rng.h  Counter-based random numbers: a value depends on its key and counter alone.
  *
- * Threefry-2x64-20 (J. K. Salmon et al., SC'11, doi:10.1145/2063384.2063405). No state: the numbers of
- * atom i at step s are the same on any number of PEs and after any restart. */
+ * Threefry-2x64-20 (J. K. Salmon et al., SC'11, doi:10.1145/2063384.2063405). No state: the numbers
+ * of atom i at step s are the same on any number of PEs and after any restart. */
 #ifndef TG_BASE_RNG_H
 #define TG_BASE_RNG_H
 
@@ -22,6 +22,8 @@ typedef struct tg_rng {
   uint64_t counter[2];
   uint64_t block[2];
   int used;
+  double spare; /* the second value of the last Box-Muller pair */
+  int has_spare;
 } tg_rng;
 
 /** The raw block cipher: out = threefry2x64-20(key, counter). */

@@ -6,6 +6,10 @@
 #include <stdarg.h>
 #include <throng/status.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Composes this thread's error message (printf style) and returns status, so that a function can
  * write `return tg_fail(TG_ERR_INPUT, "...")`. A message says where, what was found, what was
  * expected, what to do. */
@@ -36,4 +40,7 @@ void tg_set_last_error(const char* text);
     if (status != TG_OK) goto label;                                                               \
   } while (0)
 
+#ifdef __cplusplus
+}
+#endif
 #endif

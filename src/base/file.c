@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = sizeof((tg_new_file*)0)->path };
+
+static tg_status too_long(const char* path) {
+  return tg_fail(TG_ERR_INPUT, "the path %.60s... is too long; use a shorter one", path);
+}
+
+tg_status tg_path_join(const char* folder, const char* name, char* out, size_t size) {
+  size_t length = strlen(folder);
+  const char* between = length == 0 || folder[length - 1] == '/' ? "" : "/";
+  int needed = snprintf(out, size, "%s%s%s", folder, between, name);
+  return needed < 0 || (size_t)needed >= size ? too_long(length ? folder : name) : TG_OK;
+}
+
+tg_status tg_path_folder(const char* path, char* out, size_t size) {
+  const char* slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) : 1;
+  if (slash == path) length = 1; /* the root itself */
+  if (length >= size) return too_long(path);
+  memcpy(out, slash ? path : ".", length);
+  out[length] = '\0';
+  return TG_OK;
+}
+
+bool tg_path_exists(const char* path) {
+  struct stat info;
+  return stat(path, &info) == 0;
+}
+
+bool tg_folder_has_entries(const char* path) {
+  DIR* folder = opendir(path);
+  if (!folder) return false;
+  bool found = false;
+  for (struct dirent* entry; !found && (entry = readdir(folder));)
+    found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+  closedir(folder);
+  return found;
+}
+
+tg_status tg_folder_make(const char* path) {
+  char part[PATH_SIZE];
+  size_t length = strlen(path);
+  if (length == 0)
+    return tg_fail(TG_ERR_INPUT, "an empty folder name was given; use . for this one");
+  if (length >= sizeof part) return too_long(path);
+  memcpy(part, path, length + 1);
+  for (size_t i = 1; i <= length; i++) {
+    if (part[i] != '/' && part[i] != '\0') continue;
+    part[i] = '\0';
+    /* whatever the reason, what counts is whether the folder is there in the end */
+    int error = mkdir(part, 0777) == 0 ? 0 : errno;
+    struct stat info;
+    if (stat(part, &info) != 0)
+      return tg_fail(TG_ERR_INPUT, "%s: the folder cannot be made: %s", part, strerror(error));
+    if (!S_ISDIR(info.st_mode))
+      return tg_fail(TG_ERR_INPUT, "%s: is a file where a folder is needed; choose another name",
+                     part);
+    part[i] = path[i];
+  }
+  if (access(path, W_OK | X_OK) != 0)
+    return tg_fail(TG_ERR_INPUT, "%s: nothing can be written into this folder: %s", path,
+                   strerror(errno));
+  return TG_OK;
+}
+
+tg_status tg_file_keep_copy(const char* path) {
+  struct stat info;
+  if (lstat(path, &info) != 0) return TG_OK;
+  char kept[PATH_SIZE + 16];
+  for (int number = 1; number < INT_MAX; number++) {
+    int length = snprintf(kept, sizeof kept, "%s.%d", path, number);
+    if (length < 0 || (size_t)length >= sizeof kept) return too_long(path);
+    if (lstat(kept, &info) == 0) continue;
+    if (rename(path, kept) == 0) return TG_OK;
+    return tg_fail(TG_ERR_INPUT, "%s: the earlier file cannot be kept as %s: %s", path, kept,
+                   strerror(errno));
+  }
+  return tg_fail(TG_ERR_INPUT, "%s: no number is free for a copy", path);
+}
+
+static tg_status cannot_write(const char* path) {
+  int error = errno;
+  char folder[PATH_SIZE];
+  if (error == ENOENT && tg_path_folder(path, folder, sizeof folder) == TG_OK)
+    return tg_fail(TG_ERR_INPUT,
+                   "%s: cannot be written: the folder %s does not exist; make it first", path,
+                   folder);
+  return tg_fail(TG_ERR_INPUT, "%s: cannot be written: %s", path, strerror(error));
+}
+
+tg_status tg_new_file_open(const char* path, tg_new_file* file) {
+  memset(file, 0, sizeof *file);
+  size_t length = strlen(path);
+  if (length >= sizeof file->path) return too_long(path);
+  memcpy(file->path, path, length + 1);
+  struct stat info;
+  if (stat(path, &info) == 0) {
+    if (S_ISDIR(info.st_mode))
+      return tg_fail(TG_ERR_INPUT, "%s: is a folder; a file name was expected", path);
+    /* a device or a pipe is written to, never replaced: part stays empty */
+    if (!S_ISREG(info.st_mode)) return tg_file_open(path, "wb", &file->stream);
+    /* behind a link the file is replaced, not the link */
+    char real[PATH_MAX];
+    if (realpath(path, real) && strlen(real) < sizeof file->path) strcpy(file->path, real);
+    if (access(file->path, W_OK) != 0) return cannot_write(path);
+  }
+  snprintf(file->part, sizeof file->part, "%s.part", file->path);
+  file->stream = fopen(file->part, "wb");
+  if (!file->stream) {
+    tg_status status = cannot_write(path);
+    file->part[0] = '\0';
+    return status;
+  }
+  return TG_OK;
+}
+
+/* A rename is only safe on disk once its folder is; file systems that cannot do it say so,
+ * harmlessly. */
+static void flush_folder(const char* path) {
+  char folder[PATH_SIZE];
+  if (tg_path_folder(path, folder, sizeof folder) != TG_OK) return;
+  int descriptor = open(folder, O_RDONLY | O_DIRECTORY);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+/* Flushes to disk and closes; errno of the first thing that went wrong, or 0. */
+static int flush_and_close(FILE* stream, bool to_disk) {
+  errno = 0;
+  int error = 0;
+  if (fflush(stream) != 0 || ferror(stream)) error = errno ? errno : EIO;
+  /* pipes and terminals cannot be synchronised (EINVAL, EROFS): nothing is lost by that */
+  if (!error && to_disk && fsync(fileno(stream)) != 0 && errno != EINVAL && errno != EROFS)
+    error = errno;
+  if (fclose(stream) != 0 && !error) error = errno;
+  return error;
+}
+
+tg_status tg_new_file_commit(tg_new_file* file) {
+  if (!file->stream)
+    return tg_fail(TG_ERR_INTERNAL, "%s: commit of a file that is not open", file->path);
+  int error = flush_and_close(file->stream, true);
+  file->stream = NULL;
+  if (!error && file->part[0] && rename(file->part, file->path) != 0) error = errno;
+  if (error) {
+    tg_new_file_abandon(file);
+    return tg_fail(TG_ERR_MACHINE, "%s: writing failed: %s; nothing was changed", file->path,
+                   strerror(error));
+  }
+  if (file->part[0]) flush_folder(file->path);
+  file->part[0] = '\0';
+  return TG_OK;
+}
+
+void tg_new_file_abandon(tg_new_file* file) {
+  if (!file) return;
+  if (file->stream) fclose(file->stream);
+  if (file->part[0]) unlink(file->part);
+  file->stream = NULL;
+  file->part[0] = '\0';
+}
+
+tg_status tg_file_open(const char* path, const char* mode, FILE** out) {
+  *out = NULL;
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    return tg_fail(TG_ERR_INPUT, "%s: is a folder; a file was expected", path);
+  FILE* stream = fopen(path, mode);
+  if (!stream && mode[0] != 'r') return cannot_write(path);
+  if (!stream) return tg_fail(TG_ERR_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+  *out = stream;
+  return TG_OK;
+}
+
+tg_status tg_file_close(FILE** stream, const char* path) {
+  if (!*stream) return TG_OK;
+  int error = flush_and_close(*stream, false);
+  *stream = NULL;
+  if (error) return tg_fail(TG_ERR_MACHINE, "%s: writing failed: %s", path, strerror(error));
+  return TG_OK;
+}
+
+unsigned tg_crc32(unsigned crc, const void* bytes, size_t size) {
+  /* four bits at a time: the table of 16 is the remainders of the nibbles */
+  static const unsigned REMAINDERS[16] = {0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC,
+                                          0x76DC4190, 0x6B6B51F4, 0x4DB26158, 0x5005713C,
+                                          0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+                                          0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C};
+  const unsigned char* at = bytes;
+  crc = ~crc;
+  for (size_t i = 0; i < size; i++) {
+    crc ^= at[i];
+    crc = crc >> 4 ^ REMAINDERS[crc & 15];
+    crc = crc >> 4 ^ REMAINDERS[crc & 15];
+  }
+  return ~crc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file base/interrupt.h  Ctrl-C as a question that long work asks between its steps. */
+#ifndef TG_BASE_INTERRUPT_H
+#define TG_BASE_INTERRUPT_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/** Makes the first SIGINT or SIGTERM set the flag below; a second one of the same kind ends the
+ * process as it would have without throng. For the program to call: the library installs no handler
+ * by itself. */
+tg_status tg_interrupt_install(void);
+
+/** True once an interrupt was asked for. Any thread; cheap. Work that sees it writes what it must
+ * and returns TG_ERR_INTERRUPTED. */
+bool tg_interrupt_requested(void);
+
+/** Sets or clears the flag, for callers with their own way of stopping. Safe in a signal handler.
+ */
+void tg_interrupt_request(bool requested);
+
+#endif

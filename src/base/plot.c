@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The script and gnuplot's words are unnamed temporary files, handed over as its standard input and
+ * error: nothing can be left behind. The picture is drawn beside its place and renamed, so that it
+ * is whole or absent. */
+#include "base/plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+extern char** environ;
+
+enum { MOST_PANELS = sizeof((tg_plot*)0)->panel_labels / sizeof(char*) };
+
+/* A gnuplot string in single quotes, where only the quote itself is special. */
+static void write_quoted(FILE* script, const char* text) {
+  fputc('\'', script);
+  for (; text && *text; text++) {
+    if (*text == '\'') fputc('\'', script);
+    fputc((unsigned char)*text < ' ' ? ' ' : *text, script);
+  }
+  fputc('\'', script);
+}
+
+static int count_panels(const tg_plot* plot) {
+  int count = 0;
+  while (count < MOST_PANELS && plot->panel_labels[count]) count++;
+  return count > 0 ? count : 1;
+}
+
+static tg_status check_plot(const tg_plot* plot, const char* path, bool* png) {
+  const char* dot = strrchr(path, '.');
+  *png = dot && tg_compare_nocase(dot, ".png") == 0;
+  if (!*png && (!dot || tg_compare_nocase(dot, ".svg") != 0))
+    return tg_fail(TG_ERR_INPUT, "%s: a plot's name must end in .svg or .png", path);
+  int drawn[MOST_PANELS] = {0};
+  for (int i = 0; i < plot->curve_count; i++) {
+    const tg_plot_curve* curve = &plot->curves[i];
+    if (curve->panel < 0 || curve->panel >= count_panels(plot))
+      return tg_fail(TG_ERR_INTERNAL, "%s: curve %d is for panel %d of %d", path, i, curve->panel,
+                     count_panels(plot));
+    for (size_t p = 0; p < curve->count; p++)
+      if (isfinite(curve->x[p]) && isfinite(curve->y[p]) && (!plot->log_x || curve->x[p] > 0) &&
+          (!plot->log_y || curve->y[p] > 0))
+        drawn[curve->panel]++;
+  }
+  for (int panel = 0; panel < count_panels(plot); panel++)
+    if (!drawn[panel])
+      return tg_fail(TG_ERR_INPUT, "%s: panel %d of the plot has no point that can be drawn", path,
+                     panel + 1);
+  return TG_OK;
+}
+
+static void write_data(FILE* script, const tg_plot* plot) {
+  for (int i = 0; i < plot->curve_count; i++) {
+    const tg_plot_curve* curve = &plot->curves[i];
+    fprintf(script, "$curve%d << end_of_curve\n", i);
+    for (size_t p = 0; p < curve->count; p++) {
+      /* a gap, by gnuplot's rules, is an empty line */
+      if (isfinite(curve->x[p]) && isfinite(curve->y[p]))
+        fprintf(script, "%.9g %.9g\n", curve->x[p], curve->y[p]);
+      else
+        fputc('\n', script);
+    }
+    fputs("end_of_curve\n", script);
+  }
+}
+
+static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels) {
+  /* panels share the x axis: its numbers and label stand under the lowest only */
+  bool lowest = panel == panels - 1;
+  fprintf(script, "set format x %s\n", lowest ? "'%g'" : "''");
+  fputs("set xlabel ", script);
+  write_quoted(script, lowest ? plot->x_label : "");
+  fputs(" noenhanced\nset ylabel ", script);
+  write_quoted(script, plot->panel_labels[panel]);
+  fputs(" noenhanced\nplot ", script);
+  bool first = true;
+  for (int i = 0; i < plot->curve_count; i++) {
+    const tg_plot_curve* curve = &plot->curves[i];
+    if (curve->panel != panel || curve->count == 0) continue;
+    fprintf(script, "%s$curve%d using 1:2 with %s linetype %d linewidth 1.5 ", first ? "" : ", ", i,
+            curve->count > 1 ? "lines" : "points", i + 1);
+    if (curve->label && *curve->label) {
+      fputs("title ", script);
+      write_quoted(script, curve->label);
+      fputs(" noenhanced", script);
+    } else {
+      fputs("notitle", script);
+    }
+    first = false;
+  }
+  fputc('\n', script);
+}
+
+/* The common range of x, so that stacked panels line up. */
+static void write_range(FILE* script, const tg_plot* plot) {
+  double low = INFINITY, high = -INFINITY;
+  for (int i = 0; i < plot->curve_count; i++)
+    for (size_t p = 0; p < plot->curves[i].count; p++) {
+      double x = plot->curves[i].x[p];
+      if (!isfinite(x) || (plot->log_x && x <= 0)) continue;
+      low = fmin(low, x);
+      high = fmax(high, x);
+    }
+  if (low < high) fprintf(script, "set xrange [%.17g:%.17g]\n", low, high);
+}
+
+static void write_script(FILE* script, const tg_plot* plot, const char* picture, bool png) {
+  int panels = count_panels(plot);
+  int height = 120 + 240 * panels;
+  fprintf(script, "set terminal %s size 900,%d\n", png ? "pngcairo" : "svg background '#ffffff'",
+          height);
+  fputs("set output ", script);
+  write_quoted(script, picture);
+  fputs("\nset encoding utf8\nset lmargin 12\nset rmargin 3\nset grid\nset key top right\n",
+        script);
+  if (plot->log_x) fputs("set logscale x\n", script);
+  if (plot->log_y) fputs("set logscale y\n", script);
+  write_range(script, plot);
+  write_data(script, plot);
+  fprintf(script, "set multiplot layout %d,1 title ", panels);
+  write_quoted(script, plot->title);
+  fputs(" noenhanced\n", script);
+  for (int panel = 0; panel < panels; panel++) write_panel(script, plot, panel, panels);
+  fputs("unset multiplot\nset output\n", script);
+}
+
+/* Runs gnuplot with these streams; *code is its exit status, -1 if a signal ended it. */
+static tg_status run_gnuplot(char* const* arguments, int input, int output, int errors, int* code) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+  pid_t child = 0;
+  int error = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error)
+    return tg_fail(TG_ERR_MACHINE,
+                   "gnuplot cannot be started (%s); install the package gnuplot (gnuplot-nox on "
+                   "Debian), or leave the plot out",
+                   strerror(error));
+  int ended = 0;
+  while (waitpid(child, &ended, 0) < 0)
+    if (errno != EINTR) return tg_fail(TG_ERR_MACHINE, "gnuplot was lost: %s", strerror(errno));
+  *code = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+  return TG_OK;
+}
+
+/* What gnuplot complained of: the last line with words in it. */
+static void last_words(FILE* errors, char* out, size_t size) {
+  snprintf(out, size, "no reason given");
+  rewind(errors);
+  char line[512];
+  while (fgets(line, sizeof line, errors)) {
+    const char* words = tg_trim(line);
+    if (*words && *words != '^') snprintf(out, size, "%s", words);
+  }
+}
+
+static tg_status draw(const tg_plot* plot, const char* path, const char* picture, bool png) {
+  tg_status status = TG_OK;
+  FILE* script = tmpfile();
+  FILE* errors = script ? tmpfile() : NULL;
+  if (!errors) {
+    status =
+        tg_fail(TG_ERR_MACHINE, "%s: no temporary file for the plot: %s", path, strerror(errno));
+    goto close_files;
+  }
+  write_script(script, plot, picture, png);
+  if (fflush(script) != 0 || ferror(script)) {
+    status = tg_fail(TG_ERR_MACHINE, "%s: the plot's script cannot be written: %s", path,
+                     strerror(errno));
+    goto close_files;
+  }
+  rewind(script);
+  char* arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
+  int code = 0;
+  TG_TRY_GOTO(run_gnuplot(arguments, fileno(script), fileno(errors), fileno(errors), &code),
+              close_files);
+  struct stat drawn;
+  if (code != 0 || stat(picture, &drawn) != 0 || drawn.st_size == 0) {
+    char words[512];
+    last_words(errors, words, sizeof words);
+    status = tg_fail(TG_ERR_MACHINE, "%s: gnuplot failed (exit status %d): %s", path, code, words);
+  }
+close_files:
+  if (script) fclose(script);
+  if (errors) fclose(errors);
+  return status;
+}
+
+tg_status tg_plot_write(const tg_plot* plot, const char* path) {
+  bool png = false;
+  TG_TRY(check_plot(plot, path, &png));
+  tg_new_file place; /* finds out first whether path can be written at all */
+  TG_TRY(tg_new_file_open(path, &place));
+  tg_status status = draw(plot, path, place.part[0] ? place.part : place.path, png);
+  if (status != TG_OK) {
+    tg_new_file_abandon(&place);
+    return status;
+  }
+  return tg_new_file_commit(&place);
+}
+
+tg_status tg_plot_program(char* out, size_t size) {
+  FILE* words = tmpfile();
+  if (!words) return tg_fail(TG_ERR_MACHINE, "no temporary file: %s", strerror(errno));
+  char* arguments[] = {(char[]){"gnuplot"}, (char[]){"--version"}, NULL};
+  int code = 0;
+  tg_status status = run_gnuplot(arguments, STDIN_FILENO, fileno(words), fileno(words), &code);
+  if (status == TG_OK && code != 0)
+    status = tg_fail(TG_ERR_MACHINE, "gnuplot --version failed (exit status %d)", code);
+  if (status == TG_OK) last_words(words, out, size);
+  fclose(words);
+  return status;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/scratch.h"
+
+static const char* folder;
+
+static int begin(void** state) {
+  (void)state;
+  folder = scratch_make();
+  return 0;
+}
+
+static int end(void** state) {
+  (void)state;
+  scratch_remove(folder);
+  return 0;
+}
+
+static void write_file(const char* path, const char* text) {
+  tg_new_file file;
+  assert_int_equal(tg_new_file_open(path, &file), TG_OK);
+  fputs(text, file.stream);
+  assert_int_equal(tg_new_file_commit(&file), TG_OK);
+  tg_new_file_abandon(&file);
+}
+
+static void paths_join_and_part(void** state) {
+  (void)state;
+  char out[16];
+  assert_int_equal(tg_path_join("a", "b", out, sizeof out), TG_OK);
+  assert_string_equal(out, "a/b");
+  assert_int_equal(tg_path_join("a/", "b", out, sizeof out), TG_OK);
+  assert_string_equal(out, "a/b");
+  assert_int_equal(tg_path_join("", "b", out, sizeof out), TG_OK);
+  assert_string_equal(out, "b");
+  assert_int_equal(tg_path_join("0123456789", "01234", out, sizeof out), TG_ERR_INPUT);
+  const char* cases[][2] = {{"a/b/c", "a/b"}, {"c", "."}, {"/c", "/"}, {"./c", "."}};
+  for (size_t i = 0; i < 4; i++) {
+    assert_int_equal(tg_path_folder(cases[i][0], out, sizeof out), TG_OK);
+    assert_string_equal(out, cases[i][1]);
+  }
+}
+
+static void folders_are_made_with_parents(void** state) {
+  (void)state;
+  const char* deep = scratch_path(folder, "a//b/c/");
+  assert_int_equal(tg_folder_make(deep), TG_OK);
+  assert_int_equal(tg_folder_make(deep), TG_OK);
+  assert_false(tg_folder_has_entries(deep));
+  assert_true(tg_folder_has_entries(scratch_path(folder, "a")));
+  assert_false(tg_folder_has_entries(scratch_path(folder, "nowhere")));
+  write_file(scratch_path(folder, "plain"), "x");
+  assert_int_equal(tg_folder_make(scratch_path(folder, "plain")), TG_ERR_INPUT);
+  assert_int_equal(tg_folder_make(scratch_path(folder, "plain/below")), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "is a file"));
+  assert_int_equal(tg_folder_make(""), TG_ERR_INPUT);
+}
+
+static void copies_are_numbered(void** state) {
+  (void)state;
+  const char* path = scratch_path(folder, "log");
+  assert_int_equal(tg_file_keep_copy(path), TG_OK); /* nothing there: nothing to do */
+  for (int i = 1; i <= 3; i++) {
+    char text[8], name[16];
+    snprintf(text, sizeof text, "run %d", i);
+    write_file(path, text);
+    assert_int_equal(tg_file_keep_copy(path), TG_OK);
+    assert_false(tg_path_exists(path));
+    snprintf(name, sizeof name, "log.%d", i);
+    assert_string_equal(scratch_read(scratch_path(folder, name)), text);
+  }
+}
+
+static void a_file_appears_whole_or_not_at_all(void** state) {
+  (void)state;
+  const char* path = scratch_path(folder, "out.gro");
+  const char* part = scratch_path(folder, "out.gro.part");
+  write_file(path, "old");
+  tg_new_file file;
+  assert_int_equal(tg_new_file_open(path, &file), TG_OK);
+  fputs("new", file.stream);
+  fflush(file.stream);
+  assert_true(tg_path_exists(part));
+  assert_string_equal(scratch_read(path), "old");
+  tg_new_file_abandon(&file);
+  assert_false(tg_path_exists(part));
+  assert_string_equal(scratch_read(path), "old");
+  write_file(path, "new");
+  assert_false(tg_path_exists(part));
+  assert_string_equal(scratch_read(path), "new");
+  tg_new_file_abandon(NULL);
+}
+
+static void a_link_is_followed(void** state) {
+  (void)state;
+  const char* target = scratch_path(folder, "target");
+  const char* link_path = scratch_path(folder, "link");
+  write_file(target, "old");
+  assert_int_equal(symlink("target", link_path), 0);
+  write_file(link_path, "new");
+  struct stat info;
+  assert_int_equal(lstat(link_path, &info), 0);
+  assert_true(S_ISLNK(info.st_mode));
+  assert_string_equal(scratch_read(target), "new");
+}
+
+static void wrong_places_are_refused(void** state) {
+  (void)state;
+  tg_new_file file;
+  assert_int_equal(tg_new_file_open(folder, &file), TG_ERR_INPUT);
+  assert_int_equal(tg_new_file_open(scratch_path(folder, "no/where"), &file), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "does not exist"));
+  FILE* stream = stdout;
+  assert_int_equal(tg_file_open(folder, "r", &stream), TG_ERR_INPUT);
+  assert_null(stream);
+  assert_int_equal(tg_file_open(scratch_path(folder, "nothing"), "r", &stream), TG_ERR_INPUT);
+}
+
+static void a_full_disk_is_noticed(void** state) {
+  (void)state;
+  if (access("/dev/full", W_OK) != 0) skip();
+  FILE* stream = NULL;
+  assert_int_equal(tg_file_open("/dev/full", "w", &stream), TG_OK);
+  fputs("words", stream);
+  assert_int_equal(tg_file_close(&stream, "/dev/full"), TG_ERR_MACHINE);
+  assert_null(stream);
+  assert_int_equal(tg_file_close(&stream, "/dev/full"), TG_OK);
+  tg_new_file file;
+  assert_int_equal(tg_new_file_open("/dev/full", &file), TG_OK);
+  fputs("words", file.stream);
+  assert_int_equal(tg_new_file_commit(&file), TG_ERR_MACHINE);
+  assert_non_null(strstr(tg_last_error(), "/dev/full"));
+  assert_true(tg_path_exists("/dev/full")); /* a device is never replaced or removed */
+  write_file("/dev/null", "words");
+  struct stat info;
+  assert_int_equal(stat("/dev/null", &info), 0);
+  assert_true(S_ISCHR(info.st_mode));
+}
+
+static void the_checksum_is_the_standard_one(void** state) {
+  (void)state;
+  assert_int_equal(tg_crc32(0, "123456789", 9), 0xCBF43926u);
+  assert_int_equal(tg_crc32(tg_crc32(0, "1234", 4), "56789", 5), 0xCBF43926u);
+  assert_int_equal(tg_crc32(0, "", 0), 0);
+  unsigned char all[256];
+  for (int i = 0; i < 256; i++) all[i] = (unsigned char)i;
+  assert_int_equal(tg_crc32(0, all, sizeof all), 0x29058C73u);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(paths_join_and_part),
+      cmocka_unit_test(folders_are_made_with_parents),
+      cmocka_unit_test(copies_are_numbered),
+      cmocka_unit_test(a_file_appears_whole_or_not_at_all),
+      cmocka_unit_test(a_link_is_followed),
+      cmocka_unit_test(wrong_places_are_refused),
+      cmocka_unit_test(a_full_disk_is_noticed),
+      cmocka_unit_test(the_checksum_is_the_standard_one),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}

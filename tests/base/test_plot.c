@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+#include <math.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/plot.h"
+#include "base/scratch.h"
+
+static const char* folder;
+static const double X[] = {1, 2, 3, 4}, Y[] = {1, 10, NAN, 1000}, Z[] = {-1, 0, 1, 2};
+
+static int begin(void** state) {
+  (void)state;
+  folder = scratch_make();
+  return 0;
+}
+
+static int end(void** state) {
+  (void)state;
+  scratch_remove(folder);
+  return 0;
+}
+
+static bool gnuplot_is_missing(void) {
+  char words[128];
+  return tg_plot_program(words, sizeof words) != TG_OK;
+}
+
+static int entries_of_scratch(void) {
+  char command[600];
+  snprintf(command, sizeof command, "exit $(ls -A '%s' | wc -l)", folder);
+  return system(command) >> 8;
+}
+
+static void pictures_are_drawn(void** state) {
+  (void)state;
+  if (gnuplot_is_missing()) skip();
+  const tg_plot_curve curves[] = {
+      {"it's_a 'label'", X, Y, 4, 0}, {"", X, Z, 4, 1}, {NULL, X, Z, 1, 1}};
+  tg_plot plot = {.title = "Energy & 'drift' <kJ/mol>",
+                  .x_label = "time / ps",
+                  .curves = curves,
+                  .panel_labels = {"upper_axis", "lower_axis"},
+                  .curve_count = 3};
+  const char* svg = scratch_path(folder, "it's.svg");
+  assert_int_equal(tg_plot_write(&plot, svg), TG_OK);
+  const char* text = scratch_read(svg);
+  assert_non_null(text);
+  assert_non_null(strstr(text, "<svg"));
+  assert_non_null(strstr(text, "upper_axis")); /* names stand as given, not as markup */
+  assert_non_null(strstr(text, "it's_a 'label'"));
+  const char* png = scratch_path(folder, "plot.PNG");
+  assert_int_equal(tg_plot_write(&plot, png), TG_OK);
+  assert_memory_equal(scratch_read(png), "\x89PNG\r\n", 6);
+  assert_int_equal(entries_of_scratch(), 2);
+}
+
+static void what_cannot_be_drawn_is_refused(void** state) {
+  (void)state;
+  const tg_plot_curve curve = {"", X, Z, 2, 0};
+  tg_plot plot = {.title = "t", .x_label = "x", .curves = &curve, .curve_count = 1};
+  int before = entries_of_scratch();
+  assert_int_equal(tg_plot_write(&plot, scratch_path(folder, "plot.pdf")), TG_ERR_INPUT);
+  plot.log_y = 1; /* -1 and 0 have no logarithm */
+  assert_int_equal(tg_plot_write(&plot, scratch_path(folder, "plot.svg")), TG_ERR_INPUT);
+  plot.log_y = 0;
+  assert_int_equal(tg_plot_write(&plot, scratch_path(folder, "no/plot.svg")), TG_ERR_INPUT);
+  assert_int_equal(entries_of_scratch(), before);
+}
+
+static void a_missing_gnuplot_is_named(void** state) {
+  (void)state;
+  char path[4096];
+  snprintf(path, sizeof path, "%s", getenv("PATH"));
+  setenv("PATH", folder, 1);
+  const tg_plot_curve curve = {"", X, Z, 4, 0};
+  tg_plot plot = {.title = "t", .x_label = "x", .curves = &curve, .curve_count = 1};
+  tg_status status = tg_plot_write(&plot, scratch_path(folder, "absent.svg"));
+  setenv("PATH", path, 1);
+  assert_int_equal(status, TG_ERR_MACHINE);
+  assert_non_null(strstr(tg_last_error(), "install"));
+  assert_false(tg_path_exists(scratch_path(folder, "absent.svg")));
+  assert_false(tg_path_exists(scratch_path(folder, "absent.svg.part")));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pictures_are_drawn),
+      cmocka_unit_test(what_cannot_be_drawn_is_refused),
+      cmocka_unit_test(a_missing_gnuplot_is_named),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}
