@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/mpi_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef TG_HAVE_MPI
+#include <mpi.h>
+#endif
+
+/* Open MPI, MPICH and its kin (PMI), and PMIx tell each process its place in this way. */
+static int environment_number(const char* const* names, int otherwise) {
+  for (; *names; names++) {
+    const char* text = getenv(*names);
+    if (text && *text) return atoi(text);
+  }
+  return otherwise;
+}
+
+int tg_cli_launcher_rank(void) {
+  static const char* const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL};
+  return environment_number(names, 0);
+}
+
+static bool under_launcher(void) {
+  static const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
+  /* PMIx gives a rank alone; Slurm's count of tasks completes it */
+  static const char* const tasks[] = {"SLURM_STEP_NUM_TASKS", NULL};
+  int size = environment_number(names, 0);
+  if (size == 0 && getenv("PMIX_RANK")) size = environment_number(tasks, 1);
+  return size > 1;
+}
+
+#ifdef TG_HAVE_MPI
+
+static bool session_open;
+
+tg_status tg_cli_mpi_begin(void) {
+  if (!under_launcher()) return TG_OK;
+  int provided = 0;
+  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    return tg_fail(TG_ERR_MACHINE, "MPI cannot be started");
+  session_open = true;
+  if (provided < MPI_THREAD_FUNNELED)
+    return tg_fail(TG_ERR_MACHINE, "this MPI cannot be used by a process with threads");
+  return TG_OK;
+}
+
+tg_status tg_cli_mpi_end(tg_status status, bool* reporter) {
+  *reporter = true;
+  if (!session_open) return status;
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int mine[2] = {status == TG_OK ? size : rank, status}, first[2] = {size, TG_OK};
+  /* pairs of the failing process and its status; the lowest number wins and brings its status */
+  MPI_Allreduce(&mine[0], &first[0], 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (first[0] < size) {
+    first[1] = mine[1];
+    MPI_Bcast(&first[1], 1, MPI_INT, first[0], MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  session_open = false;
+  *reporter = first[0] == rank;
+  return status == TG_OK ? (tg_status)first[1] : status;
+}
+
+bool tg_cli_mpi_version(char* out, size_t size) {
+  char words[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(words, &length);
+  words[strcspn(words, "\n,")] = '\0';
+  snprintf(out, size, "%s (MPI %d.%d)", words, MPI_VERSION, MPI_SUBVERSION);
+  return true;
+}
+
+#else
+
+tg_status tg_cli_mpi_begin(void) {
+  if (!under_launcher()) return TG_OK;
+  return tg_fail(TG_ERR_MACHINE,
+                 "started by an MPI launcher, but throng was built without MPI; start it without, "
+                 "or build it where mpicc is found (TG_MPI=ON)");
+}
+
+tg_status tg_cli_mpi_end(tg_status status, bool* reporter) {
+  *reporter = tg_cli_launcher_rank() == 0;
+  return status;
+}
+
+bool tg_cli_mpi_version(char* out, size_t size) {
+  snprintf(out, size, "throng was built without MPI; build it where mpicc is found (TG_MPI=ON)");
+  return false;
+}
+
+#endif

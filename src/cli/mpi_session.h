@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file cli/mpi_session.h  MPI around a verb: started by the program, never by the library. */
+#ifndef TG_CLI_MPI_SESSION_H
+#define TG_CLI_MPI_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/** This process's number among those that a launcher started, by the environment; 0 without one. */
+int tg_cli_launcher_rank(void);
+
+/** Starts MPI where a launcher started more than one process. TG_ERR_MACHINE if throng was built
+ * without MPI. */
+tg_status tg_cli_mpi_begin(void);
+
+/** Collective over the processes: ends MPI. Returns status, or for a process that succeeded the
+ * status of the lowest-numbered one that failed; *reporter says whether this process is that one
+ * (or alone), whose message is to be printed. */
+tg_status tg_cli_mpi_end(tg_status status, bool* reporter);
+
+/** The MPI library's own words into out; false where throng was built without MPI. */
+bool tg_cli_mpi_version(char* out, size_t size);
+
+#endif
