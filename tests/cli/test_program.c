@@ -124,9 +124,11 @@ static void the_manual_page_is_well_formed(void** state) {
 static void only_one_of_many_processes_speaks(void** state) {
   (void)state;
   if (!have("mpirun")) skip();
+  /* an MPI library may leak what it likes at its end: under a sanitizer that is not this test's
+   * matter */
   static const char launch[] =
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "
-      "--oversubscribe -n 3 {} info";
+      "ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+      "mpirun --oversubscribe -n 3 {} info";
   char command[512];
   if (run("{} info --json") == 0 && strstr(output, "\"mpi\": null")) skip();
   snprintf(command, sizeof command, "%s --json 2>/dev/null", launch);
