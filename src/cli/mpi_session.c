@@ -9,7 +9,7 @@
 #include <mpi.h>
 #endif
 
-/* Open MPI, MPICH and its kin (PMI), and PMIx tell each process its place in this way. */
+/* The first of these variables that is set, as a number. */
 static int environment_number(const char* const* names, int otherwise) {
   for (; *names; names++) {
     const char* text = getenv(*names);
@@ -18,18 +18,17 @@ static int environment_number(const char* const* names, int otherwise) {
   return otherwise;
 }
 
+/* Open MPI; MPICH and its kin; PMIx; MVAPICH; srun */
 int tg_cli_launcher_rank(void) {
-  static const char* const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL};
+  static const char* const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",     "PMIX_RANK",
+                                      "MV2_COMM_WORLD_RANK",  "SLURM_PROCID", NULL};
   return environment_number(names, 0);
 }
 
 static bool under_launcher(void) {
-  static const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
-  /* PMIx gives a rank alone; Slurm's count of tasks completes it */
-  static const char* const tasks[] = {"SLURM_STEP_NUM_TASKS", NULL};
-  int size = environment_number(names, 0);
-  if (size == 0 && getenv("PMIX_RANK")) size = environment_number(tasks, 1);
-  return size > 1;
+  static const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
+                                      "SLURM_STEP_NUM_TASKS", NULL};
+  return environment_number(names, 1) > 1;
 }
 
 #ifdef TG_HAVE_MPI
