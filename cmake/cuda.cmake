@@ -29,9 +29,9 @@ target_compile_options(tg_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
 
 if(TG_NVSHMEM)
-  # $NVSHMEM_HOME, or what `./dev deps nvshmem` unpacked; the wheel has the host library only under its
+  # TG_NVSHMEM_ROOT, $NVSHMEM_HOME, or what `./dev deps nvshmem` unpacked; the wheel has the host library only under its
   # versioned name
-  set(TG_NVSHMEM_PLACES $ENV{NVSHMEM_HOME} ${PROJECT_SOURCE_DIR}/build/deps/nvshmem
+  set(TG_NVSHMEM_PLACES ${TG_NVSHMEM_ROOT} $ENV{NVSHMEM_HOME} ${PROJECT_SOURCE_DIR}/build/deps/nvshmem
     ${PROJECT_SOURCE_DIR}/build/deps/nvshmem/nvidia/nvshmem)
   find_path(TG_NVSHMEM_INCLUDE nvshmem.h HINTS ${TG_NVSHMEM_PLACES} PATH_SUFFIXES include)
   find_file(TG_NVSHMEM_HOST NAMES libnvshmem_host.so libnvshmem_host.so.3

@@ -112,7 +112,8 @@ tg_status tg_new_file_open(const char* path, tg_new_file* file) {
     if (!S_ISREG(info.st_mode)) return tg_file_open(path, "wb", &file->stream);
     /* behind a link the file is replaced, not the link */
     char real[PATH_MAX];
-    if (realpath(path, real) && strlen(real) < sizeof file->path) strcpy(file->path, real);
+    if (realpath(path, real) && strlen(real) < sizeof file->path)
+      snprintf(file->path, sizeof file->path, "%s", real);
     if (access(file->path, W_OK) != 0) return cannot_write(path);
   }
   snprintf(file->part, sizeof file->part, "%s.part", file->path);

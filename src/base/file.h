@@ -16,21 +16,22 @@ tg_status tg_path_folder(const char* path, char* out, size_t size);
 bool tg_path_exists(const char* path);
 /** True for a path that is a folder with at least one entry. */
 bool tg_folder_has_entries(const char* path);
-/** Makes a folder and its parents; fine if it is there. TG_ERR_INPUT where it cannot be made or written. */
+/** Makes a folder and its parents; fine if it is there. TG_ERR_INPUT where it cannot be made or
+ * written. */
 tg_status tg_folder_make(const char* path);
 /** If path exists, renames it to "path.N" with the smallest free N >= 1. */
 tg_status tg_file_keep_copy(const char* path);
 
-/** A file that appears under its name only when complete: written as "path.part", flushed to disk and
- * renamed at the end. */
+/** A file that appears under its name only when complete: written as "path.part", flushed to disk
+ * and renamed at the end. */
 typedef struct tg_new_file {
   FILE* stream;
   char path[4096];
   char part[4104];
 } tg_new_file;
 
-/** A device or pipe is written to directly; behind a symbolic link the file is replaced, not the link.
- * TG_ERR_INPUT where the folder is missing, path is a folder, or it cannot be written. */
+/** A device or pipe is written to directly; behind a symbolic link the file is replaced, not the
+ * link. TG_ERR_INPUT where the folder is missing, path is a folder, or it cannot be written. */
 tg_status tg_new_file_open(const char* path, tg_new_file* file);
 /** fsync, close, rename. On failure the partial file is removed. TG_ERR_MACHINE (disk full ...). */
 tg_status tg_new_file_commit(tg_new_file* file);

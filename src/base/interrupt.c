@@ -3,18 +3,17 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 
-/* atomic rather than volatile: a lock-free atomic may be touched by a handler and by any thread */
-static atomic_int interrupt_flag;
+/* touched atomically rather than volatile: a handler and any thread may do so */
+static int interrupt_flag;
 
 bool tg_interrupt_requested(void) {
-  return atomic_load_explicit(&interrupt_flag, memory_order_relaxed) != 0;
+  return __atomic_load_n(&interrupt_flag, __ATOMIC_RELAXED) != 0;
 }
 
 void tg_interrupt_request(bool requested) {
-  atomic_store_explicit(&interrupt_flag, requested, memory_order_relaxed);
+  __atomic_store_n(&interrupt_flag, requested ? 1 : 0, __ATOMIC_RELAXED);
 }
 
 static void on_signal(int number) {

@@ -18,8 +18,6 @@
 #include "base/file.h"
 #include "base/text.h"
 
-extern char** environ;
-
 enum { MOST_PANELS = sizeof((tg_plot*)0)->panel_labels / sizeof(char*) };
 
 /* A gnuplot string in single quotes, where only the quote itself is special. */

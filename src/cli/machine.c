@@ -34,9 +34,9 @@ static void read_cpu(tg_cli_machine* machine) {
   while (fgets(line, sizeof line, stream)) {
     char* value = value_of(line, "model name");
     if (value) snprintf(machine->cpu_model, sizeof machine->cpu_model, "%.127s", value);
-    if ((value = value_of(line, "physical id"))) package = atoi(value);
+    if ((value = value_of(line, "physical id"))) package = (int)strtol(value, NULL, 10);
     if (!(value = value_of(line, "core id"))) continue;
-    int core = package << 16 | atoi(value);
+    int core = package << 16 | (int)strtol(value, NULL, 10);
     int known = 0;
     while (known < machine->cores && seen[known] != core) known++;
     if (known == machine->cores && known < MOST_CORES) seen[machine->cores++] = core;

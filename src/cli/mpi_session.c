@@ -13,7 +13,7 @@
 static int environment_number(const char* const* names, int otherwise) {
   for (; *names; names++) {
     const char* text = getenv(*names);
-    if (text && *text) return atoi(text);
+    if (text && *text) return (int)strtol(text, NULL, 10);
   }
   return otherwise;
 }
