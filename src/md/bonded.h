@@ -16,11 +16,17 @@ typedef struct tg_bonded_list {
   size_t count, atoms_capacity, parameters_capacity;
 } tg_bonded_list;
 
+/** All zero is a valid, empty value. */
 typedef struct tg_bonded {
   tg_bonded_list lists[TG_INTERACTION_KINDS]; /* constraint kinds stay empty here */
   /* Excluded pairs (i < j), which still feel the reaction field inside the cut-off. */
   int* excluded; /* [excluded_count * 2] local numbers */
   size_t excluded_count, excluded_capacity;
+  /* Where threads other than the first gather forces, and which blocks of atoms they touched; kept
+   * from call to call so that a step allocates nothing. */
+  double (*thread_force)[3];
+  unsigned char* thread_touched;
+  size_t thread_force_capacity, thread_touched_capacity;
 } tg_bonded;
 
 typedef struct tg_bonded_environment {
@@ -35,10 +41,16 @@ typedef struct tg_bonded_environment {
 
 /** Adds forces to f and energies to energies->term (and the virial, where want_energy). All distances
  * take the nearest periodic image. x: [local_count][3], nm. Local, deterministic for a given thread
- * count. The self terms of the reaction field are added by the caller. */
-void tg_bonded_compute(const tg_bonded* bonded, const tg_bonded_environment* environment,
-                       size_t local_count, const double (*x)[3], double (*f)[3], int want_energy,
-                       tg_energies* energies);
+ * count. The self terms of the reaction field are added by the caller. Fails only where memory for the
+ * threads' forces cannot be had (the first call, or a larger local_count), before f is touched.
+ *
+ * The virial is the sum of -1/2 r (outer) F over vectors r between atoms, so that it does not depend on
+ * the origin. Position restraints are tied to points that do not move with the box (GROMACS's
+ * refcoord-scaling = no), and there the absolute position counts: -1/2 x_d F_d on the diagonal only,
+ * with the image of x nearest to the reference. */
+tg_status tg_bonded_compute(tg_bonded* bonded, const tg_bonded_environment* environment,
+                            size_t local_count, const double (*x)[3], double (*f)[3],
+                            int want_energy, tg_energies* energies);
 
 void tg_bonded_free(tg_bonded* bonded);
 
