@@ -11,6 +11,7 @@
  * along it. */
 #include <math.h>
 
+#include "base/simd.h"
 #include "base/units.h"
 #include "md/bonded_internal.h"
 
@@ -112,7 +113,8 @@ typedef struct strip {
 } strip;
 
 /* Forces (as factors of d), energy and virial of one strip; straight-line code for SIMD. */
-static void excluded_strip(const tg_bonded_input* in, int count, strip* s, tg_bonded_sum* sum) {
+TG_SIMD_CLONES static void excluded_strip(const tg_bonded_input* in, int count, strip* s,
+                                          tg_bonded_sum* sum) {
   const double cut2 = in->environment->cutoff * in->environment->cutoff;
   const double k = in->environment->rf_k, c = in->environment->rf_c;
   const double f = in->environment->coulomb_scale;

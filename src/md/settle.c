@@ -16,6 +16,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/simd.h"
 #include "md/constraints_internal.h"
 
 enum { STRIP = 32, O = 0, H1 = 1, H2 = 2 };
@@ -75,7 +76,7 @@ static void load(const tg_settle* settles, int count, const tg_constraints_move*
 
 /* Displacements of one strip. The numbers follow the paper's: 0 old, 1 new, 2 after phi and psi, 3
  * after theta. */
-static void solve(strip* restrict s) {
+TG_SIMD_CLONES static void solve(strip* restrict s) {
   for (int n = 0; n < STRIP; n++) {
     double b0 = s->b[0][n], b1 = s->b[1][n], b2 = s->b[2][n];
     double c0 = s->c[0][n], c1 = s->c[1][n], c2 = s->c[2][n];
@@ -88,11 +89,10 @@ static void solve(strip* restrict s) {
     /* The frame. */
     double z0 = b1 * c2 - b2 * c1, z1 = b2 * c0 - b0 * c2, z2 = b0 * c1 - b1 * c0;
     double x0 = A1 * z2 - A2 * z1, x1 = A2 * z0 - A0 * z2, x2 = A0 * z1 - A1 * z0;
-    double y0 = z1 * x2 - z2 * x1, y1 = z2 * x0 - z0 * x2, y2 = z0 * x1 - z1 * x0;
-    double iz = 1 / sqrt(DOT(z, z)), ix = 1 / sqrt(DOT(x, x)), iy = 1 / sqrt(DOT(y, y));
+    double iz = 1 / sqrt(DOT(z, z)), ix = 1 / sqrt(DOT(x, x));
     z0 *= iz, z1 *= iz, z2 *= iz;
     x0 *= ix, x1 *= ix, x2 *= ix;
-    y0 *= iy, y1 *= iy, y2 *= iy;
+    double y0 = z1 * x2 - z2 * x1, y1 = z2 * x0 - z0 * x2, y2 = z0 * x1 - z1 * x0;
     double old_bx = DOT(b, x), old_by = DOT(b, y), old_cx = DOT(c, x), old_cy = DOT(c, y);
     double new_ax = DOT(A, x), new_ay = DOT(A, y), new_az = DOT(A, z);
     double new_bx = DOT(B, x), new_by = DOT(B, y), new_bz = DOT(B, z);
@@ -112,8 +112,8 @@ static void solve(strip* restrict s) {
     double gamma = old_bx * new_by - new_bx * old_by + old_cx * new_cy - new_cx * old_cy;
     double square = alpha * alpha + beta * beta, rest = square - gamma * gamma;
     double root = sqrt(rest > 0 ? rest : 0);
-    double sine = (alpha * gamma - beta * root) / square;
-    double cosine = (beta * gamma + alpha * root) / square;
+    double inverse = 1 / square, sine = (alpha * gamma - beta * root) * inverse;
+    double cosine = (beta * gamma + alpha * root) * inverse;
     /* Displacements in the plane, and back to the laboratory. */
     double dax = -ay * sine - new_ax, day = ay * cosine - new_ay;
     double dbx = bx * cosine - by * sine - new_bx, dby = bx * sine + by * cosine - new_by;
@@ -130,7 +130,7 @@ static void solve(strip* restrict s) {
     /* NaN passes through the sum; a missing solution shows in the smallest radicand. The old
      * vectors must still point roughly the same way (cosine > 0). */
     double low = cos2_phi < cos2_psi ? cos2_phi : cos2_psi;
-    low = low < rest / square ? low : rest / square;
+    low = low < rest ? low : rest;
     low = low < cosine ? low : cosine;
     s->valid[n] = low + 0 * (dax + day + dbx + dby + dcx + dcy);
   }
