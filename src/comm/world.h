@@ -6,9 +6,10 @@
  * order; otherwise it is *local*. A tg_world belongs to one PE and to one thread.
  *
  * Waiting PEs spin briefly, then yield the processor: more PEs than cores must not crawl. A wait has a
- * deadline (params.deadline_s); when it expires, or another PE has called tg_world_abort, the wait
- * ends with TG_ERR_MACHINE naming who waited for whom, and the world is *aborted*: every later call
- * fails at once with the first message. */
+ * deadline (params.deadline_s); when it expires, the wait ends with TG_ERR_MACHINE naming who waited for
+ * whom, and the world is *aborted*, as it is when a PE calls tg_world_abort or when its main returns a
+ * failure that was not agreed: every wait ends, and every later call fails at once, with the status and
+ * the message of the first abort. */
 #ifndef TG_COMM_WORLD_H
 #define TG_COMM_WORLD_H
 
@@ -32,7 +33,8 @@ typedef tg_status (*tg_world_main)(tg_world* world, void* context);
  * thread for mpi and for a single PE), ends it. Collective over the processes. Returns the status of
  * the lowest-numbered PE that failed first, with its message, on every process. For mpi, MPI must have
  * been initialised by the caller (the program does it, never the library); TG_ERR_MACHINE when throng
- * was built without MPI. */
+ * was built without MPI. A PE whose process never returns from main holds up MPI_Finalize of the others:
+ * after a failure a program that must end calls MPI_Abort with its exit code instead. */
 tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context);
 
 /** True when this process was started by an MPI launcher with more than one rank (environment only). */

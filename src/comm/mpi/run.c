@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A world of processes: made, run, and its outcome agreed. */
+#include "comm/transport.h"
+
+#ifndef TG_HAVE_MPI
+
+tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context) {
+  (void)params, (void)main, (void)context;
+  return tg_fail(TG_ERR_MACHINE,
+                 "world: this throng was built without MPI; build it with TG_MPI=ON, or use "
+                 "--transport loop without a launcher");
+}
+
+#else
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/timer.h"
+#include "comm/mpi/channel.h"
+
+/* How long the outcome of an aborted world is waited for: a PE that is stuck may never bring its
+ * own. */
+static const double aborted_outcome_s = 2;
+
+tg_status tg_mpi_aborted(tg_world* world) {
+  tg_mpi_link* link = world->link;
+  if (!link->abort.aborted) return TG_OK;
+  tg_set_last_error(link->abort.message);
+  return (tg_status)link->abort.status;
+}
+
+tg_status tg_mpi_poll_abort(tg_world* world) {
+  tg_mpi_link* link = world->link;
+  if (link->abort.aborted) return tg_mpi_aborted(world);
+  int flag = 0;
+  MPI_Status state;
+  MPI_Iprobe(MPI_ANY_SOURCE, TG_MPI_TAG_ABORT, link->control, &flag, &state);
+  if (!flag) return TG_OK;
+  MPI_Recv(&link->abort, (int)sizeof link->abort, MPI_BYTE, state.MPI_SOURCE, TG_MPI_TAG_ABORT,
+           link->control, MPI_STATUS_IGNORE);
+  return tg_mpi_aborted(world);
+}
+
+void tg_mpi_abort(tg_world* world, tg_status status, const char* message) {
+  tg_mpi_link* link = world->link;
+  if (link->abort.aborted) return;
+  link->abort.status = (int)status;
+  link->abort.origin = world->pe;
+  strncpy(link->abort.message, message, sizeof link->abort.message - 1);
+  link->abort.aborted = 1;
+  for (int p = 0; p < world->pe_count; p++)
+    if (p != world->pe)
+      MPI_Isend(&link->abort, (int)sizeof link->abort, MPI_BYTE, p, TG_MPI_TAG_ABORT, link->control,
+                &link->abort_requests[p]);
+}
+
+static const tg_transport_ops mpi_ops = {
+    .name = "mpi",
+    .exchange = tg_mpi_exchange,
+    .abort = tg_mpi_abort,
+    .aborted = tg_mpi_aborted,
+};
+
+/* Waits for a request. An aborted world does so for a limited time; false: it passed. */
+static bool outcome_wait(tg_world* world, MPI_Request* request) {
+  tg_mpi_link* link = world->link;
+  tg_mpi_pace pace = {0};
+  for (;;) {
+    int flag = 0;
+    if (MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (flag) return true;
+    tg_mpi_pause(link, &pace);
+    if (pace.rounds % 32 || tg_mpi_poll_abort(world) == TG_OK) continue;
+    double now = tg_time_now();
+    if (pace.start == 0) pace.start = now;
+    if (now - pace.start > aborted_outcome_s) {
+      MPI_Cancel(request);
+      MPI_Request_free(request);
+      return false;
+    }
+  }
+}
+
+/* The outcome that counts: an abort before other failures, then the lowest PE. */
+static bool counts_more(const tg_mpi_notice* a, const tg_mpi_notice* b) {
+  if (a->status == TG_OK) return false;
+  if (b->status == TG_OK) return true;
+  if (a->aborted != b->aborted) return a->aborted;
+  return a->origin < b->origin;
+}
+
+/* PE 0 hears from all in turn and tells all; the buffers are static because a wait that was given
+ * up leaves them to MPI. True when everyone has been heard. */
+static bool agree_outcome(tg_world* world, tg_mpi_notice* mine) {
+  static tg_mpi_notice arriving, leaving;
+  MPI_Comm control = ((tg_mpi_link*)world->link)->control;
+  const int bytes = (int)sizeof arriving;
+  MPI_Request request;
+  bool complete = true;
+  if (world->pe != 0) {
+    leaving = *mine;
+    MPI_Isend(&leaving, bytes, MPI_BYTE, 0, TG_MPI_TAG_OUTCOME, control, &request);
+    complete = outcome_wait(world, &request);
+    if (!complete) return false;
+    MPI_Irecv(&arriving, bytes, MPI_BYTE, 0, TG_MPI_TAG_OUTCOME, control, &request);
+    complete = outcome_wait(world, &request);
+    if (complete) *mine = arriving;
+    return complete;
+  }
+  for (int p = 1; p < world->pe_count && complete; p++) {
+    MPI_Irecv(&arriving, bytes, MPI_BYTE, p, TG_MPI_TAG_OUTCOME, control, &request);
+    complete = outcome_wait(world, &request);
+    if (complete && counts_more(&arriving, mine)) *mine = arriving;
+  }
+  leaving = *mine;
+  for (int p = 1; p < world->pe_count; p++) {
+    MPI_Isend(&leaving, bytes, MPI_BYTE, p, TG_MPI_TAG_OUTCOME, control, &request);
+    complete = outcome_wait(world, &request) && complete;
+  }
+  return complete;
+}
+
+static int machine_pes(MPI_Comm comm) {
+  MPI_Comm machine;
+  int count = 1;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_size(machine, &count);
+  MPI_Comm_free(&machine);
+  return count;
+}
+
+/* Runs main and leaves the outcome of all PEs in *outcome. True when MPI owes this world nothing.
+ */
+static bool run_world(tg_world* world, tg_world_main main, void* context, tg_mpi_notice* outcome) {
+  tg_mpi_link* link = world->link;
+  tg_status status = tg_world_call_main(world, main, context);
+  tg_mpi_poll_abort(world);
+  if (link->abort.aborted) {
+    *outcome = link->abort;
+  } else {
+    outcome->status = (int)status;
+    outcome->origin = status == TG_OK ? TG_NO_PE : world->pe;
+    if (status != TG_OK) strncpy(outcome->message, tg_last_error(), sizeof outcome->message - 1);
+  }
+  return agree_outcome(world, outcome) && !link->abort.aborted && !outcome->aborted;
+}
+
+tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context) {
+  int initialised = 0, pe = 0, pe_count = 0;
+  MPI_Initialized(&initialised);
+  if (!initialised)
+    return tg_fail(TG_ERR_MACHINE,
+                   "world: MPI is not initialised; transport mpi needs a program "
+                   "that calls MPI_Init_thread first");
+  MPI_Comm_rank(MPI_COMM_WORLD, &pe);
+  MPI_Comm_size(MPI_COMM_WORLD, &pe_count);
+  if (params->pe_count && params->pe_count != pe_count)
+    return tg_fail(TG_ERR_INPUT,
+                   "world: %d processing elements asked for, but the launcher started %d; make "
+                   "them equal",
+                   params->pe_count, pe_count);
+  tg_mpi_link* link = NULL;
+  tg_world world;
+  tg_mpi_notice outcome = {.status = TG_OK, .origin = TG_NO_PE};
+  TG_TRY(TG_ALLOCATE(1, "a world", &link));
+  tg_status status = TG_ALLOCATE((size_t)pe_count, "a world", &link->abort_requests);
+  if (status != TG_OK) {
+    tg_free(link);
+    return status;
+  }
+  for (int p = 0; p < pe_count; p++) link->abort_requests[p] = MPI_REQUEST_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &link->data);
+  MPI_Comm_dup(MPI_COMM_WORLD, &link->control);
+  MPI_Comm_set_errhandler(link->data, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(link->control, MPI_ERRORS_RETURN);
+  link->spin = machine_pes(link->data) <= (int)sysconf(_SC_NPROCESSORS_ONLN);
+  tg_world_init(&world, &mpi_ops, link, pe, pe_count, params->deadline_s);
+  bool clean = run_world(&world, main, context, &outcome);
+  tg_world_release(&world);
+  if (clean) { /* an aborted world leaves messages behind; what they point to must stay */
+    MPI_Comm_free(&link->control);
+    MPI_Comm_free(&link->data);
+    tg_free(link->abort_requests);
+    tg_free(link);
+  }
+  if (outcome.status != TG_OK) tg_set_last_error(outcome.message);
+  return (tg_status)outcome.status;
+}
+#endif
