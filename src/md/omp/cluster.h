@@ -60,8 +60,9 @@ typedef struct tg_clusters {
   void* root12;
   void* origin;          /* real [block_count][4] */
   tg_cluster_box* i_box; /* [slot_count / 4] */
-  tg_cluster_box* j_box; /* [block_count] */
-  uint8_t* lj_count;     /* [slot_count / 4] atoms with LJ; they come first in their cluster */
+  float* j_bound;        /* [6][bound_stride] boxes around blocks, lowest x, y, z, then highest */
+  size_t bound_stride;
+  uint8_t* lj_count; /* [slot_count / 4] atoms with LJ; they come first in their cluster */
   size_t slot_capacity, atom_capacity, column_capacity;
   bool has_zones;
 } tg_clusters;
@@ -87,6 +88,8 @@ typedef struct tg_cluster_list {
   tg_cluster_entry* entries;
   size_t entry_count, entry_capacity;
   tg_cluster_entry* scratch;
+  float* distance2; /* scratch of the search, [distance_capacity] */
+  size_t distance_capacity;
   uint32_t* place; /* [block_count] where the current row holds a block */
   size_t scratch_capacity, place_capacity;
   tg_status status;

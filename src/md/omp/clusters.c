@@ -133,6 +133,7 @@ static tg_status reserve_slots(tg_clusters* c) {
     const size_t blocks = room / (size_t)c->width + 1;
     const size_t clusters = room / TG_CLUSTER_SIZE + 1;
     c->slot_capacity = 0;
+    c->bound_stride = blocks;
     struct {
       void** array;
       size_t count, size;
@@ -147,7 +148,7 @@ static tg_status reserve_slots(tg_clusters* c) {
         {&c->root12, room, real},
         {&c->origin, blocks * 4, real},
         {(void**)&c->i_box, clusters, sizeof *c->i_box},
-        {(void**)&c->j_box, blocks, sizeof *c->j_box},
+        {(void**)&c->j_bound, blocks * 6, sizeof *c->j_bound},
         {(void**)&c->lj_count, clusters, 1},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
@@ -189,13 +190,14 @@ typedef struct tg_slot_data {
 static void fill_block(tg_clusters* c, const tg_slot_data* data, size_t block,
                        const tg_sorted_atom* atoms, size_t count) {
   const size_t width = (size_t)c->width;
-  tg_cluster_box* around = &c->j_box[block];
-  *around = EMPTY_BOX;
-  for (size_t k = 0; k < count; k++) grow_box(around, atoms[k].x);
+  tg_cluster_box around = EMPTY_BOX;
+  for (size_t k = 0; k < count; k++) grow_box(&around, atoms[k].x);
   double origin[3];
-  for (int d = 0; d < 3; d++) {
-    origin[d] = rint((double)around->low[d] + (double)around->high[d]) / 2;
-    put(c, c->origin, block * 4 + (size_t)d, origin[d]);
+  for (size_t d = 0; d < 3; d++) {
+    c->j_bound[d * c->bound_stride + block] = around.low[d];
+    c->j_bound[(d + 3) * c->bound_stride + block] = around.high[d];
+    origin[d] = rint((double)around.low[d] + (double)around.high[d]) / 2;
+    put(c, c->origin, block * 4 + d, origin[d]);
   }
   for (size_t k = 0; k < width; k++) {
     const size_t slot = block * width + k, cluster = slot / TG_CLUSTER_SIZE;
@@ -304,7 +306,7 @@ void tg_clusters_free(tg_clusters* c) {
   TG_FREE(c->root12);
   TG_FREE(c->origin);
   TG_FREE(c->i_box);
-  TG_FREE(c->j_box);
+  TG_FREE(c->j_bound);
   TG_FREE(c->lj_count);
   c->slot_capacity = c->atom_capacity = c->column_capacity = 0;
 }
@@ -318,6 +320,7 @@ void tg_cluster_list_free(tg_cluster_list* list) {
   TG_FREE(list->rows);
   TG_FREE(list->entries);
   TG_FREE(list->scratch);
+  TG_FREE(list->distance2);
   TG_FREE(list->place);
   *list = (tg_cluster_list){0};
 }

@@ -3,9 +3,8 @@
  *
  * For each i-cluster and each periodic shift that brings it near the atoms:
  * 1. the columns within reach, from the i-cluster's own on (half list: slot i < slot j);
- * 2. in a column, whose blocks are sorted along z, the blocks within reach in z;
- * 3. those whose boxes are near, and, unless the boxes are so close that it hardly fails, that
- *    hold a pair of atoms within the radius;
+ * 2. in a long column, whose blocks are sorted along z, the blocks within reach in z;
+ * 3. of these the blocks whose boxes are near, and that hold a pair of atoms within the radius;
  * 4. masks: slot order, domain offsets, exclusions; entries with masks first. */
 #include <math.h>
 #include <string.h>
@@ -62,51 +61,83 @@ static inline float gap2(float low_a, float high_a, float low_b, float high_b) {
   return gap * gap;
 }
 
-static inline float box_distance2(const tg_cluster_box* a, const tg_cluster_box* b) {
-  return gap2(a->low[0], a->high[0], b->low[0], b->high[0]) +
-         gap2(a->low[1], a->high[1], b->low[1], b->high[1]) +
-         gap2(a->low[2], a->high[2], b->low[2], b->high[2]);
-}
-
 static int column_clamp(double value, int count) {
   if (!(value > 0)) return 0;
   return value < count ? (int)value : count - 1;
 }
 
-/* Blocks of one column: [first, last) within reach in z. */
-static bool add_column(const tg_clusters* c, const tg_probe* probe, size_t first, size_t last,
-                       float radius, float sure2, vreal radius2, tg_cluster_list* list) {
-  size_t low = first, high = last;
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (c->j_box[middle].high[2] < probe->box.low[2] - radius) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+/* Squared distances of blocks [first, first + count) from the probe, by their boxes. */
+static void box_distances(const tg_clusters* c, const tg_probe* probe, size_t first, size_t count,
+                          float* restrict out) {
+  const float* restrict bound = c->j_bound + first;
+  const size_t stride = c->bound_stride;
+  const tg_cluster_box box = probe->box;
+  for (size_t b = 0; b < count; b++) {
+    out[b] = gap2(box.low[0], box.high[0], bound[b], bound[3 * stride + b]) +
+             gap2(box.low[1], box.high[1], bound[stride + b], bound[4 * stride + b]) +
+             gap2(box.low[2], box.high[2], bound[2 * stride + b], bound[5 * stride + b]);
   }
-  for (size_t b = low; b < last; b++) {
-    const tg_cluster_box* box = &c->j_box[b];
-    if (box->low[2] > probe->box.high[2] + radius) break;
-    const float distance2 = box_distance2(&probe->box, box);
-    if (distance2 > radius * radius) continue;
-    if (distance2 > sure2 && !any_within(c, probe, b, radius2)) continue;
-    if (list->entry_count == list->entry_capacity) {
-      list->status = tg_cluster_list_reserve(list, list->row_count, list->entry_count + 1);
-      if (list->status != TG_OK) return false;
-    }
-    list->place[b] = (uint32_t)list->entry_count;
-    list->entries[list->entry_count++] = (tg_cluster_entry){(int32_t)b, FULL_MASK};
+}
+
+/* Adds those of the blocks [first, last) that are near. Branches here would be guessed wrong half
+ * of the time, so entries are always written and the count tells which stay. */
+static bool add_blocks(const tg_clusters* c, const tg_probe* probe, size_t first, size_t last,
+                       float reach, tg_cluster_list* list) {
+  if (first >= last) return true;
+  const size_t count = last - first, begin = list->entry_count;
+  const vreal radius2 = v_set((real)reach * (real)reach);
+  list->status =
+      TG_RESERVE(count, "scratch of the pair search", &list->distance2, &list->distance_capacity);
+  if (list->status == TG_OK) list->status = tg_cluster_list_reserve(list, 0, begin + count);
+  if (list->status != TG_OK) return false;
+  box_distances(c, probe, first, count, list->distance2);
+  tg_cluster_entry* entries = list->entries + begin;
+  size_t near = 0, kept = 0;
+  for (size_t b = 0; b < count; b++) {
+    entries[near].block = (int32_t)(first + b);
+    near += list->distance2[b] <= reach * reach ? 1 : 0;
   }
+  for (size_t e = 0; e < near; e++) {
+    const int32_t block = entries[e].block;
+    entries[kept] = (tg_cluster_entry){block, FULL_MASK};
+    kept += any_within(c, probe, (size_t)block, radius2) ? 1 : 0;
+  }
+  list->entry_count = begin + kept;
   return true;
+}
+
+/* The blocks of a long column that are within reach along z, by halving. */
+static void narrow_column(const tg_clusters* c, const tg_probe* probe, float reach, size_t* first,
+                          size_t* last) {
+  const float* low = c->j_bound + 2 * c->bound_stride;
+  const float* high = c->j_bound + 5 * c->bound_stride;
+  const size_t end = *last;
+  size_t a = *first, b = end;
+  while (a < b) {
+    const size_t middle = (a + b) / 2;
+    if (high[middle] < probe->box.low[2] - reach) {
+      a = middle + 1;
+    } else {
+      b = middle;
+    }
+  }
+  *first = a;
+  b = end;
+  while (a < b) {
+    const size_t middle = (a + b) / 2;
+    if (low[middle] > probe->box.high[2] + reach) {
+      b = middle;
+    } else {
+      a = middle + 1;
+    }
+  }
+  *last = a;
 }
 
 static bool add_columns(const tg_clusters* c, const tg_probe* probe, double radius,
                         size_t own_column, tg_cluster_list* list) {
   /* a margin for the rounding of the boxes and of the radius itself */
   const float reach = (float)radius + 1e-5F;
-  const float sure2 = 0.36F * reach * reach;
-  const vreal radius2 = v_set((real)reach * (real)reach);
   int first[2], last[2];
   for (int d = 0; d < 2; d++) {
     const double low = ((double)(probe->box.low[d] - reach) - c->low[d]) / c->column_size[d];
@@ -115,29 +146,42 @@ static bool add_columns(const tg_clusters* c, const tg_probe* probe, double radi
     first[d] = column_clamp(low - 1e-3, c->columns[d]);
     last[d] = column_clamp(high + 1e-3, c->columns[d]);
   }
+  /* Columns of one cx follow each other, and short ones are cheaper to scan in one go. */
+  const bool is_short = c->block_count <= 12 * (size_t)c->columns[0] * (size_t)c->columns[1];
   for (int cx = first[0]; cx <= last[0]; cx++) {
     const float left = (float)(c->low[0] + cx * c->column_size[0]);
     const float x2 = gap2(probe->box.low[0], probe->box.high[0], left - 1e-4F,
                           left + (float)c->column_size[0] + 1e-4F);
+    if (x2 > reach * reach) continue;
+    const size_t row = (size_t)cx * (size_t)c->columns[1];
+    if (row + (size_t)last[1] < own_column) continue;
+    if (is_short) {
+      size_t begin = c->column_block[row + (size_t)first[1]];
+      if (begin < probe->block) begin = probe->block;
+      if (!add_blocks(c, probe, begin, c->column_block[row + (size_t)last[1] + 1], reach, list)) {
+        return false;
+      }
+      continue;
+    }
     for (int cy = first[1]; cy <= last[1]; cy++) {
-      const size_t column = (size_t)cx * (size_t)c->columns[1] + (size_t)cy;
+      const size_t column = row + (size_t)cy;
       if (column < own_column) continue;
       const float front = (float)(c->low[1] + cy * c->column_size[1]);
       const float y2 = gap2(probe->box.low[1], probe->box.high[1], front - 1e-4F,
                             front + (float)c->column_size[1] + 1e-4F);
       if (x2 + y2 > reach * reach) continue;
-      size_t begin = c->column_block[column];
-      if (column == own_column && begin < probe->block) begin = probe->block;
-      if (!add_column(c, probe, begin, c->column_block[column + 1], reach, sure2, radius2, list)) {
-        return false;
-      }
+      size_t begin = c->column_block[column], end = c->column_block[column + 1];
+      if (begin < probe->block) begin = probe->block;
+      narrow_column(c, probe, reach, &begin, &end);
+      if (!add_blocks(c, probe, begin, end, reach, list)) return false;
     }
   }
   return true;
 }
 
 /* Slot order in the i-cluster's own block, and the rule on domain offsets. */
-static void mask_order_and_zones(const tg_clusters* c, const tg_probe* probe, tg_cluster_entry* e) {
+static inline void mask_order_and_zones(const tg_clusters* c, const tg_probe* probe,
+                                        tg_cluster_entry* e) {
   const size_t block = (size_t)e->block;
   if (block != probe->block && !c->has_zones) return;
   for (size_t i = 0; i < TG_CLUSTER_SIZE; i++) {
@@ -197,31 +241,26 @@ static void close_row(const tg_clusters* c, const tg_probe* probe, size_t begin,
   list->rows[list->row_count++] = row;
 }
 
-static bool near_atoms(const tg_clusters* c, const tg_probe* probe, double radius) {
-  for (int d = 0; d < 3; d++) {
-    if ((double)probe->box.high[d] + radius < c->low[d] - 1e-4 ||
-        (double)probe->box.low[d] - radius > c->high[d] + 1e-4) {
-      return false;
-    }
-  }
-  return true;
+/* Whether a shift along d brings the cluster near the atoms; sets that side of the probe's box. */
+static bool shift_is_near(const tg_clusters* c, tg_probe* probe, int d, int shift, double radius) {
+  const tg_cluster_box* home = &c->i_box[probe->cluster];
+  const float length = (float)(shift * c->box[d]);
+  probe->shift[d] = (int8_t)shift;
+  probe->box.low[d] = home->low[d] + length;
+  probe->box.high[d] = home->high[d] + length;
+  return (double)probe->box.high[d] + radius >= c->low[d] - 1e-4 &&
+         (double)probe->box.low[d] - radius <= c->high[d] + 1e-4;
 }
 
 static void search_shift(const tg_cluster_search* search, tg_probe* probe, size_t own_column,
                          tg_cluster_list* list) {
   const tg_clusters* c = search->clusters;
-  const tg_cluster_box* home = &c->i_box[probe->cluster];
-  for (int d = 0; d < 3; d++) {
-    const float shift = (float)(probe->shift[d] * c->box[d]);
-    probe->box.low[d] = home->low[d] + shift;
-    probe->box.high[d] = home->high[d] + shift;
-  }
-  if (!near_atoms(c, probe, search->radius)) return;
   const size_t begin = list->entry_count;
   probe_load(c, probe);
   if (!add_columns(c, probe, search->radius, own_column, list)) return;
   if (list->entry_count == begin) return;
   for (size_t e = begin; e < list->entry_count; e++) {
+    list->place[list->entries[e].block] = (uint32_t)e;
     mask_order_and_zones(c, probe, &list->entries[e]);
   }
   mask_exclusions(search, probe, begin, list);
@@ -244,11 +283,11 @@ void TG_VARIANT_NAME(tg_cluster_search)(const tg_cluster_search* search, size_t 
                       .lane = i * TG_CLUSTER_SIZE % V_WIDTH};
     while (c->column_block[column + 1] <= probe.block) column++;
     for (int sx = -most[0]; sx <= most[0]; sx++) {
+      if (!shift_is_near(c, &probe, 0, sx, search->radius)) continue;
       for (int sy = -most[1]; sy <= most[1]; sy++) {
+        if (!shift_is_near(c, &probe, 1, sy, search->radius)) continue;
         for (int sz = -most[2]; sz <= most[2] && list->status == TG_OK; sz++) {
-          probe.shift[0] = (int8_t)sx;
-          probe.shift[1] = (int8_t)sy;
-          probe.shift[2] = (int8_t)sz;
+          if (!shift_is_near(c, &probe, 2, sz, search->radius)) continue;
           search_shift(search, &probe, column, list);
         }
       }
