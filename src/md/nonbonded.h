@@ -76,7 +76,8 @@ tg_status tg_nonbonded_prune(tg_nonbonded* nonbonded, const double (*x)[3], doub
 void tg_nonbonded_compute(tg_nonbonded* nonbonded, const double (*x)[3], double (*f)[3],
                           tg_nonbonded_result* result);
 
-/** "omp: AVX-512, 4x8 float" or the like: what runs. Static or owned text. */
+/** "omp: AVX-512, 4x8 float" or the like: what runs. Owned by the object. The environment's TG_SIMD ("AVX-512",
+ * "AVX2", "portable") chooses among what this machine can run; else the fastest is taken. */
 const char* tg_nonbonded_describe(const tg_nonbonded* nonbonded);
 
 #endif

@@ -225,6 +225,7 @@ static void mark_used(const tg_omp_state* state, int t) {
 
 static void plan_threads(tg_omp_state* state) {
   share_rows(state);
+  if (state->clusters.block_count == 0) return;
 #pragma omp parallel for schedule(static, 1) num_threads(state->threads) default(none) shared(state)
   for (int t = 0; t < state->threads; t++) mark_used(state, t);
 }
@@ -312,6 +313,7 @@ forget_list:
 
 static tg_status prune(void* pointer, const double (*x)[3], double inner_radius) {
   tg_omp_state* state = pointer;
+  if (state->clusters.block_count == 0) return TG_OK;
   pack_all(state, x);
   const size_t chunks = state->chunk_count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(state->threads) default(none)            \

@@ -53,9 +53,13 @@ static inline size_t last_partner(const tg_ref_search* search, size_t i) {
 
 static inline bool in_list(const tg_ref_search* search, size_t i, size_t j) {
   const tg_nonbonded_atoms* atoms = search->atoms;
-  double r[3];
-  difference(atoms->box, atoms->periodic, atoms->x[i], atoms->x[j], r);
-  if (!(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] < search->radius2)) return false;
+  double r2 = 0;
+  for (int d = 0; d < 3; d++) { /* most pairs are far in the first dimension already */
+    double r = atoms->x[i][d] - atoms->x[j][d];
+    if (atoms->periodic[d]) r -= atoms->box[d] * rint(r / atoms->box[d]);
+    r2 += r * r;
+    if (!(r2 < search->radius2)) return false;
+  }
   for (int d = 0; d < 3 && atoms->offset != NULL; d++) {
     if (atoms->offset[i][d] != 0 && atoms->offset[j][d] != 0) return false;
   }
