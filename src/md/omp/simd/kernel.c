@@ -120,14 +120,36 @@ static inline __attribute__((always_inline)) void pair_row(const tg_kernel_data*
                                                            const tg_cluster_list* list,
                                                            const tg_cluster_row* row,
                                                            tg_flags flags, real* force) {
-  tg_row_state local = *state;
+  /* A copy member by member: of the whole structure the compiler makes a copy in memory. */
+  tg_row_state local;
+#pragma GCC unroll 4
+  for (int n = 0; n < REGISTERS; n++) {
+    for (int d = 0; d < 3; d++) {
+      local.x[n][d] = state->x[n][d];
+      local.force[n][d] = v_set(0);
+    }
+    local.charge[n] = state->charge[n];
+    local.root6[n] = state->root6[n];
+    local.root12[n] = state->root12[n];
+    local.table_row[n] = state->table_row[n];
+  }
+  for (int d = 0; d < 3; d++) local.origin[d] = state->origin[d];
+  local.lj = local.coulomb = v_set(0);
+  for (int k = 0; k < 6; k++) local.virial[k] = v_set(0);
   for (uint32_t e = row->begin; e < row->plain; e++) {
     pair_entry(data, &local, list->entries[e], true, flags, force);
   }
   for (uint32_t e = row->plain; e < row->end; e++) {
     pair_entry(data, &local, list->entries[e], false, flags, force);
   }
-  *state = local;
+#pragma GCC unroll 4
+  for (int n = 0; n < REGISTERS; n++) {
+    for (int d = 0; d < 3; d++) state->force[n][d] = local.force[n][d];
+  }
+  if (!flags.energy) return;
+  state->lj = local.lj;
+  state->coulomb = local.coulomb;
+  for (int k = 0; k < 6; k++) state->virial[k] = local.virial[k];
 }
 
 /* One function per combination of flags, so that each gets the registers to itself. */
@@ -180,10 +202,7 @@ static void load_row(const tg_clusters* c, const tg_cluster_constants* constants
     state->root6[n] = v_rows(data->root6 + first + n * V_ROWS);
     state->root12[n] = v_rows(data->root12 + first + n * V_ROWS);
     state->table_row[n] = v_index_rows(table_row + n * V_ROWS);
-    for (int d = 0; d < 3; d++) state->force[n][d] = v_set(0);
   }
-  state->lj = state->coulomb = v_set(0);
-  for (int k = 0; k < 6; k++) state->virial[k] = v_set(0);
 }
 
 static void store_row(const tg_row_state* state, const tg_cluster_row* row, bool want_energy,
