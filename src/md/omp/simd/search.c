@@ -147,7 +147,7 @@ static bool add_columns(const tg_clusters* c, const tg_probe* probe, double radi
     last[d] = column_clamp(high + 1e-3, c->columns[d]);
   }
   /* Columns of one cx follow each other, and short ones are cheaper to scan in one go. */
-  const bool is_short = c->block_count <= 12 * (size_t)c->columns[0] * (size_t)c->columns[1];
+  const bool is_short = c->block_count <= 32 * (size_t)c->columns[0] * (size_t)c->columns[1];
   for (int cx = first[0]; cx <= last[0]; cx++) {
     const float left = (float)(c->low[0] + cx * c->column_size[0]);
     const float x2 = gap2(probe->box.low[0], probe->box.high[0], left - 1e-4F,
