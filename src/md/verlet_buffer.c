@@ -17,9 +17,9 @@ double tg_verlet_buffer_shell(const double derivative[3], double b, double s) {
 
 /* Variance along one axis of one atom over the list's life. An atom of mass m on a constraint to a
  * heavier atom M moves with the pair's centre, and around it at distance L = length * M / (m + M):
- * free flight of the relative motion in two of three dimensions at most, and never more than the
- * spread L^2 / 3 of a point on its sphere about the centre, relative to a start of the same spread:
- * 2 L^2 / 3. */
+ * in free flight of the relative motion in two of three dimensions, which a chord never exceeds,
+ * until it has lost its direction: 2 L^2 / 3, the variance between two independent points of the
+ * sphere. */
 static double variance(const tg_verlet_buffer_params* p, const tg_verlet_buffer_type* type) {
   if (!(type->mass > 0)) return 0;
   const double kt_time2 = TG_BOLTZMANN * p->temperature * p->list_time * p->list_time;

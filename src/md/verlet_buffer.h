@@ -11,10 +11,10 @@
  *                              + V''/6 [ s (b^2 + 2 s^2) G - b (b^2 + 3 s^2) E ]
  *                              + V'''/24 [ b s (b^2 + 5 s^2) G - (b^4 + 6 b^2 s^2 + 3 s^4) E ] }
  *
- * (GROMACS reference manual, "Verlet cut-off scheme: buffer size"; M. Pronk et al.'s and B. Hess's
- * rule.) The drift is the sum over pairs of types, each by its absolute value, per atom and
- * time. s^2 = k_B T t^2 (1/m_1 + 1/m_2) in free flight over the list's life t. An atom held by a
- * constraint to a heavier one turns around it and moves less; its variance is bounded by its orbit.
+ * (GROMACS reference manual, "Verlet cut-off scheme: buffer size"). The drift is the sum over pairs
+ * of types, each by its absolute value, per atom and time. s^2 = k_B T t^2 (1/m_1 + 1/m_2) in free
+ * flight over the list's life t. An atom held by a constraint to a heavier one turns around it and
+ * moves less (verlet_buffer.c).
  */
 #ifndef TG_MD_VERLET_BUFFER_H
 #define TG_MD_VERLET_BUFFER_H

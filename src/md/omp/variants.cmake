@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The cluster kernels, compiled once per instruction set and precision; the fastest that runs is chosen at
-# run time. Adds the objects to the target throng.
+# The cluster kernels, compiled once per instruction set and precision; the fastest that runs is
+# chosen at run time. Adds the objects to the target throng.
 
 set(TG_SIMD_SOURCES ${CMAKE_CURRENT_LIST_DIR}/simd/kernel.c ${CMAKE_CURRENT_LIST_DIR}/simd/search.c)
 set(TG_SIMD_portable "")
@@ -12,9 +12,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   target_compile_definitions(throng PRIVATE TG_SIMD_X86=1)
 endif()
 
-# By source, because these come last and so win over tg_flags. -ffp-contract=fast: a*b+c may be fused;
-# -fno-trapping-math: lanes outside the cut-off may be computed and dropped; -Wno-psabi: vectors are passed
-# between inlined functions only.
+# By source, because these come last and so win over tg_flags. -ffp-contract=fast: a*b+c may be
+# fused; -fno-trapping-math: lanes outside the cut-off may be computed and dropped; -Wno-psabi:
+# vectors are passed between inlined functions only.
 set_source_files_properties(${TG_SIMD_SOURCES} PROPERTIES
   COMPILE_OPTIONS "-ffp-contract=fast;-fno-trapping-math;-Wno-psabi")
 
