@@ -16,7 +16,9 @@ endif()
 find_package(Threads REQUIRED)
 target_link_libraries(tg_flags INTERFACE Threads::Threads m)
 
-if(TG_OPENMP)
+if(NOT TG_OPENMP)
+  target_compile_options(tg_flags INTERFACE -Wno-unknown-pragmas) # a pragma removed is still right
+else()
   find_package(OpenMP COMPONENTS C)
   if(OpenMP_C_FOUND)
     target_link_libraries(tg_flags INTERFACE OpenMP::OpenMP_C)

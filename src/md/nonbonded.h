@@ -65,13 +65,19 @@ void tg_nonbonded_destroy(tg_nonbonded** nonbonded);
 tg_status tg_nonbonded_search(tg_nonbonded* nonbonded, const tg_nonbonded_atoms* atoms,
                               double list_radius);
 
+/** Drops from the list in use what is farther than inner_radius (cutoff <= inner_radius <= list_radius) at
+ * positions x: [local_count][3]. The list of the search is kept: the next prune starts from it again, and
+ * clusters of atoms are dropped as a whole, so pairs beyond inner_radius may stay. Local. */
+tg_status tg_nonbonded_prune(tg_nonbonded* nonbonded, const double (*x)[3], double inner_radius);
+
 /** Adds pair forces to f: [local_count][3], kJ mol^-1 nm^-1, for positions x: [local_count][3] (the same
  * atoms, in the same order as at the search; must not have been re-wrapped since). Deterministic for
  * a given thread count. Local. */
 void tg_nonbonded_compute(tg_nonbonded* nonbonded, const double (*x)[3], double (*f)[3],
                           tg_nonbonded_result* result);
 
-/** "omp: AVX-512, 4x8 float" or the like: what runs. Static or owned text. */
+/** "omp: AVX-512, 4x8 float" or the like: what runs. Owned by the object. The environment's TG_SIMD ("AVX-512",
+ * "AVX2", "portable") chooses among what this machine can run; else the fastest is taken. */
 const char* tg_nonbonded_describe(const tg_nonbonded* nonbonded);
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/omp/simd/simd.h  Vectors for the cluster kernels: one small set of operations.
+ *
+ * The files of this folder are compiled once per instruction set and precision
+ * (src/md/omp/variants.cmake). The build defines TG_VARIANT, the suffix of the exported names, and
+ * TG_SIMD_DOUBLE, 0 or 1.
+ *
+ * A vector holds V_ROWS i-atoms x V_WIDTH j-atoms. Plain arithmetic is that of GCC's vector
+ * extensions; here stands what they lack. Where AVX-512 is compiled for, float has 2 x 8 and double
+ * 1 x 8 lanes; AVX2: float 1 x 8, double 1 x 4; else 1 x 4 of both. */
+#ifndef TG_MD_OMP_SIMD_SIMD_H
+#define TG_MD_OMP_SIMD_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX2__) || defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#define TG_JOIN_(a, b) a##_##b
+#define TG_JOIN(a, b) TG_JOIN_(a, b)
+/** The name of an exported function or table in this variant. */
+#define TG_VARIANT_NAME(name) TG_JOIN(name, TG_VARIANT)
+
+#if TG_SIMD_DOUBLE
+typedef double real;
+typedef int64_t lane_mask;
+#define TG_REAL_TEXT "double"
+#else
+typedef float real;
+typedef int32_t lane_mask;
+#define TG_REAL_TEXT "float"
+#endif
+
+#if defined(__AVX512F__)
+#include "md/omp/simd/simd_avx512.h"
+#else
+#include "md/omp/simd/simd_generic.h"
+#endif
+
+enum { V_LANES = V_ROWS * V_WIDTH };
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file motif/backends.h  The tables behind tg_motif_backend. */
+#ifndef TG_MOTIF_BACKENDS_H
+#define TG_MOTIF_BACKENDS_H
+
+#include "motif/motif.h"
+
+extern const tg_motif_ops tg_motif_ref;
+extern const tg_motif_ops tg_motif_omp;
+
+#endif
