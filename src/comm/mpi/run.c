@@ -59,7 +59,8 @@ static const tg_transport_ops mpi_ops = {
     .name = "mpi",
     .exchange = tg_mpi_exchange,
     .abort = tg_mpi_abort,
-    .aborted = tg_mpi_aborted,
+    /* at the start of every call: the messages it needs may have come before the abort did */
+    .aborted = tg_mpi_poll_abort,
 };
 
 /* Waits for a request. An aborted world does so for a limited time; false: it passed. */
