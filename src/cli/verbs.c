@@ -3,7 +3,11 @@
 
 /* Every verb, in the order of the help: X(name) stands for `const tg_cli_verb tg_cli_<name>_verb`,
  * defined in cli/<name>.c beside the function that runs it. */
-#define TG_CLI_VERBS(X) X(md_check) X(info)
+<<<<<<< HEAD
+#define TG_CLI_VERBS(X) X(md_check) X(md_build) X(info)
+=======
+#define TG_CLI_VERBS(X) X(md_check) X(md_build) X(info)
+>>>>>>> traj-build
 
 #define DECLARE(name) extern const tg_cli_verb tg_cli_##name##_verb;
 TG_CLI_VERBS(DECLARE)
