@@ -2,8 +2,8 @@
 /** @file status.h  The one list of statuses, their messages and exit codes.
  *
  * Every fallible call of the library returns a tg_status. The call that *decides* that something is
- * wrong composes the message with tg_fail() or one of its relatives; callers only pass the status on.
- * The library never prints and never exits. */
+ * wrong composes the message with tg_fail() or one of its relatives; callers only pass the status
+ * on. The library never prints and never exits. */
 #ifndef THRONG_STATUS_H
 #define THRONG_STATUS_H
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file base/json.h  Writes JSON (never reads it): objects, arrays, numbers that read back exactly. */
+/** @file base/json.h  Writes JSON (never reads it): objects, arrays, numbers that read back
+ * exactly. */
 #ifndef TG_BASE_JSON_H
 #define TG_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/** A writer onto a stream. Keys are given inside objects and NULL inside arrays. Doubles are written
- * with 17 significant digits; NaN and infinities as null. Text is taken as UTF-8 and escaped. */
+/** A writer onto a stream. Keys are given inside objects and NULL inside arrays. Doubles are
+ * written with 17 significant digits; NaN and infinities as null. Text is taken as UTF-8 and
+ * escaped. */
 typedef struct tg_json {
   FILE* stream; /* not owned */
   int depth;
-  bool pretty;      /* indented by two, or all on one line (JSON Lines) */
-  bool first[32];   /* per depth: nothing written yet */
+  bool pretty;    /* indented by two, or all on one line (JSON Lines) */
+  bool first[32]; /* per depth: nothing written yet */
   bool array[32];
 } tg_json;
 

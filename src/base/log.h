@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file base/log.h  Words for people on their way to a file or a callback: the library never prints. */
+/** @file base/log.h  Words for people on their way to a file or a callback: the library never
+ * prints. */
 #ifndef TG_BASE_LOG_H
 #define TG_BASE_LOG_H
 

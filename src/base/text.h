@@ -8,7 +8,8 @@
 
 #include "base/status.h"
 
-/** A place in an input: 1-based line and column; column 0 means the whole line, line 0 the whole file. */
+/** A place in an input: 1-based line and column; column 0 means the whole line, line 0 the whole
+ * file. */
 typedef struct tg_place {
   const char* file; /* not owned */
   int line;
@@ -18,11 +19,12 @@ typedef struct tg_place {
 /** TG_ERR_INPUT with the message "file:line:column: ...". */
 tg_status tg_fail_at(tg_place place, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-/** A whole text file in memory, cut into lines (without their ends; a carriage return is dropped). */
+/** A whole text file in memory, cut into lines (without their ends; a carriage return is dropped).
+ */
 typedef struct tg_text_file {
   char* path;
-  char* bytes;     /* owned; lines point into it */
-  char** lines;    /* [line_count] */
+  char* bytes;  /* owned; lines point into it */
+  char** lines; /* [line_count] */
   size_t line_count;
 } tg_text_file;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file base/units.h  Units and physical constants, once. Nowhere else does a bare factor stand.
  *
- * Molecular dynamics uses the GROMACS units: nm, ps, amu, e, kJ/mol, K, bar; velocities nm/ps, forces
- * kJ mol^-1 nm^-1. Constants are the CODATA 2018 values (the SI's exact k_B, N_A, e where exact). */
+ * Molecular dynamics uses the GROMACS units: nm, ps, amu, e, kJ/mol, K, bar; velocities nm/ps,
+ * forces kJ mol^-1 nm^-1. Constants are the CODATA 2018 values (the SI's exact k_B, N_A, e where
+ * exact). */
 #ifndef TG_BASE_UNITS_H
 #define TG_BASE_UNITS_H
 

@@ -3,11 +3,7 @@
 
 /* Every verb, in the order of the help: X(name) stands for `const tg_cli_verb tg_cli_<name>_verb`,
  * defined in cli/<name>.c beside the function that runs it. */
-<<<<<<< HEAD
-#define TG_CLI_VERBS(X) X(md_check) X(md_build) X(info)
-=======
-#define TG_CLI_VERBS(X) X(md_check) X(md_build) X(info)
->>>>>>> traj-build
+#define TG_CLI_VERBS(X) X(md_check) X(md_energy) X(md_run) X(md_build) X(info)
 
 #define DECLARE(name) extern const tg_cli_verb tg_cli_##name##_verb;
 TG_CLI_VERBS(DECLARE)

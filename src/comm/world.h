@@ -2,14 +2,14 @@
 /** @file comm/world.h  Processing elements (PEs) and what they say to each other on the host.
  *
  * A *world* is a set of PEs numbered 0..count-1. Transports: `loop` (all PEs are threads of one
- * process) and `mpi` (a process each). A call is *collective* when every PE must make it, in the same
- * order; otherwise it is *local*. A tg_world belongs to one PE and to one thread.
+ * process) and `mpi` (a process each). A call is *collective* when every PE must make it, in the
+ * same order; otherwise it is *local*. A tg_world belongs to one PE and to one thread.
  *
- * Waiting PEs spin briefly, then yield the processor: more PEs than cores must not crawl. A wait has a
- * deadline (params.deadline_s); when it expires, the wait ends with TG_ERR_MACHINE naming who waited for
- * whom, and the world is *aborted*, as it is when a PE calls tg_world_abort or when its main returns a
- * failure that was not agreed: every wait ends, and every later call fails at once, with the status and
- * the message of the first abort. */
+ * Waiting PEs spin briefly, then yield the processor: more PEs than cores must not crawl. A wait
+ * has a deadline (params.deadline_s); when it expires, the wait ends with TG_ERR_MACHINE naming who
+ * waited for whom, and the world is *aborted*, as it is when a PE calls tg_world_abort or when its
+ * main returns a failure that was not agreed: every wait ends, and every later call fails at once,
+ * with the status and the message of the first abort. */
 #ifndef TG_COMM_WORLD_H
 #define TG_COMM_WORLD_H
 
@@ -22,22 +22,24 @@ typedef struct tg_world tg_world;
 
 typedef struct tg_world_params {
   const char* transport; /* "loop" or "mpi"; NULL: mpi under a launcher with more than one rank */
-  int pe_count;          /* loop: how many; mpi: 0 (the communicator's size) or that size, else an error */
-  double deadline_s;     /* seconds a wait may last; <= 0: the default, 60 */
+  int pe_count; /* loop: how many; mpi: 0 (the communicator's size) or that size, else an error */
+  double deadline_s; /* seconds a wait may last; <= 0: the default, 60 */
 } tg_world_params;
 
 /** What one PE does. Its status is the PE's result. */
 typedef tg_status (*tg_world_main)(tg_world* world, void* context);
 
-/** Makes a world, runs main on each PE of it that lives in this process (threads for loop; the calling
- * thread for mpi and for a single PE), ends it. Collective over the processes. Returns the status of
- * the lowest-numbered PE that failed first, with its message, on every process. For mpi, MPI must have
- * been initialised by the caller (the program does it, never the library); TG_ERR_MACHINE when throng
- * was built without MPI. A PE whose process never returns from main holds up MPI_Finalize of the others:
- * after a failure a program that must end calls MPI_Abort with its exit code instead. */
+/** Makes a world, runs main on each PE of it that lives in this process (threads for loop; the
+ * calling thread for mpi and for a single PE), ends it. Collective over the processes. Returns the
+ * status of the lowest-numbered PE that failed first, with its message, on every process. For mpi,
+ * MPI must have been initialised by the caller (the program does it, never the library);
+ * TG_ERR_MACHINE when throng was built without MPI. A PE whose process never returns from main
+ * holds up MPI_Finalize of the others: after a failure a program that must end calls MPI_Abort with
+ * its exit code instead. */
 tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context);
 
-/** True when this process was started by an MPI launcher with more than one rank (environment only). */
+/** True when this process was started by an MPI launcher with more than one rank (environment
+ * only). */
 int tg_world_under_launcher(void);
 
 int tg_world_pe(const tg_world* world);
@@ -48,8 +50,8 @@ const char* tg_world_transport(const tg_world* world);
 /** Collective. Returns when all have arrived. */
 tg_status tg_world_barrier(tg_world* world);
 
-/** Collective: values[count] become the sum over PEs, added in PE order (bit-reproducible), the same on
- * every PE. */
+/** Collective: values[count] become the sum over PEs, added in PE order (bit-reproducible), the
+ * same on every PE. */
 tg_status tg_world_sum_doubles(tg_world* world, double* values, size_t count);
 /** Collective: element-wise maximum / sum of integers. */
 tg_status tg_world_max_int64(tg_world* world, int64_t* values, size_t count);
@@ -63,13 +65,13 @@ tg_status tg_world_exchange(tg_world* world, int to, const void* send, size_t se
 
 /** As tg_world_exchange where the receiver does not know the size: *receive (grown by tg_reserve,
  * *capacity in bytes) holds the message, *receive_bytes its size. */
-tg_status tg_world_exchange_any(tg_world* world, int to, const void* send, size_t send_bytes, int from,
-                                void** receive, size_t* capacity, size_t* receive_bytes);
+tg_status tg_world_exchange_any(tg_world* world, int to, const void* send, size_t send_bytes,
+                                int from, void** receive, size_t* capacity, size_t* receive_bytes);
 
 /** Collective: PE p's `bytes` bytes land at root in PE order in *gathered (root only: grown by
  * tg_reserve, capacity in bytes); sizes: [pe_count] bytes from each, root only (may be NULL). */
-tg_status tg_world_gather(tg_world* world, int root, const void* send, size_t bytes, void** gathered,
-                          size_t* capacity, size_t* sizes);
+tg_status tg_world_gather(tg_world* world, int root, const void* send, size_t bytes,
+                          void** gathered, size_t* capacity, size_t* sizes);
 
 /** Collective: root's bytes to all. */
 tg_status tg_world_broadcast(tg_world* world, int root, void* data, size_t bytes);

@@ -2,16 +2,17 @@
 /** @file halo/halo.h  Who needs whose data: the plan of a halo exchange, and its schedules.
  *
  * PEs stand on a periodic grid of domains (grid[0] x grid[1] x grid[2] = x, y, z; PE number =
- * (ix * grid[1] + iy) * grid[2] + iz) that cut the box into equal bricks. Each PE owns the *home* atoms
- * whose *centre* lies in its brick and needs copies, the *halo*, of all atoms whose centre lies within
- * `reach` above its upper boundaries (the eighth-shell zones: only forward neighbours are imported).
- * A pair of atoms belongs to the PE at the component-wise minimum of their domains' offsets, so a PE
- * computes the pair (i, j) exactly when min(offset_i[d], offset_j[d]) == 0 in every dimension d.
+ * (ix * grid[1] + iy) * grid[2] + iz) that cut the box into equal bricks. Each PE owns the *home*
+ * atoms whose *centre* lies in its brick and needs copies, the *halo*, of all atoms whose centre
+ * lies within `reach` above its upper boundaries (the eighth-shell zones: only forward neighbours
+ * are imported). A pair of atoms belongs to the PE at the component-wise minimum of their domains'
+ * offsets, so a PE computes the pair (i, j) exactly when min(offset_i[d], offset_j[d]) == 0 in
+ * every dimension d.
  *
- * Staged exchange: dimensions z, y, x in this order, and in each dimension as many *pulses* as domains
- * that `reach` spans. In a pulse every PE sends to its lower neighbour and receives from its upper
- * one; data received in earlier pulses are forwarded. Forces return in the reverse order and are added
- * where the positions came from.
+ * Staged exchange: dimensions z, y, x in this order, and in each dimension as many *pulses* as
+ * domains that `reach` spans. In a pulse every PE sends to its lower neighbour and receives from
+ * its upper one; data received in earlier pulses are forwarded. Forces return in the reverse order
+ * and are added where the positions came from.
  *
  * Layout per PE: x: [n_home + n_halo][3], nm; home first, then one contiguous slice per pulse. */
 #ifndef TG_HALO_HALO_H
@@ -50,14 +51,15 @@ int tg_halo_owner(const tg_halo* halo, const double box[3], const double centre[
 /** Collective: makes the plan. centre: [n_home][3], nm: the point that decides for each home atom
  * (atoms of one group share a centre and so travel together); must lie inside this PE's brick. box:
  * edge lengths, nm. reach: nm, >= 0. Fails with TG_ERR_INPUT, agreed by all, where reach exceeds
- * (grid[d]-1)/grid[d] * box[d] in a dimension with grid[d] > 1 (fewer PEs along it, or a larger box). */
+ * (grid[d]-1)/grid[d] * box[d] in a dimension with grid[d] > 1 (fewer PEs along it, or a larger
+ * box). */
 tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t home_count,
                        const double (*centre)[3]);
 
 size_t tg_halo_home_count(const tg_halo* halo);
 size_t tg_halo_halo_count(const tg_halo* halo);
-/** offset: [n_home + n_halo][3]: from how many domains up each local atom comes (home: 0 0 0). Owned by
- * the halo, valid until the next plan. */
+/** offset: [n_home + n_halo][3]: from how many domains up each local atom comes (home: 0 0 0).
+ * Owned by the halo, valid until the next plan. */
 const uint8_t (*tg_halo_offsets(const tg_halo* halo))[3];
 int tg_halo_pulse_count(const tg_halo* halo);
 
@@ -67,8 +69,8 @@ tg_status tg_halo_copy(tg_halo* halo, void* array, size_t size);
 /** Collective: as tg_halo_copy for positions x: [n_home + n_halo][3], nm, adding the box edge to
  * copies that crossed the periodic boundary, so that each halo atom lies above the home brick. */
 tg_status tg_halo_positions(tg_halo* halo, double (*x)[3]);
-/** Collective: f: [n_home + n_halo][3]; adds each halo copy's force to its home atom, in a fixed order
- * (bit-reproducible). The halo part is unspecified afterwards. */
+/** Collective: f: [n_home + n_halo][3]; adds each halo copy's force to its home atom, in a fixed
+ * order (bit-reproducible). The halo part is unspecified afterwards. */
 tg_status tg_halo_forces(tg_halo* halo, double (*f)[3]);
 
 tg_halo_counters tg_halo_counters_read(const tg_halo* halo);

@@ -23,13 +23,17 @@ typedef struct tg_configuration {
 } tg_configuration;
 
 /** Reads .gro or .g96 (by the ending of its name). TG_ERR_INPUT with file:line:column for a short
- * file, a count that does not match, unreadable or non-finite numbers. .gro columns are found by the
- * distance between decimal points, so that any precision works; several frames: the first is read. */
+ * file, a count that does not match, unreadable or non-finite numbers. .gro columns are found by
+ * the distance between decimal points, so that any precision works; several frames: the first is
+ * read. */
 tg_status tg_configuration_read(const char* path, tg_configuration* out);
 void tg_configuration_free(tg_configuration* configuration);
-/** Writes one .gro frame to a stream. decimals: of positions (velocities get one more); 3 is usual. */
-tg_status tg_configuration_write_gro(const tg_configuration* configuration, int decimals, FILE* stream);
+/** Writes one .gro frame to a stream. decimals: of positions (velocities get one more); 3 is usual.
+ */
+tg_status tg_configuration_write_gro(const tg_configuration* configuration, int decimals,
+                                     FILE* stream);
 /** Writes a .gro file, whole or not at all. */
-tg_status tg_configuration_save_gro(const tg_configuration* configuration, int decimals, const char* path);
+tg_status tg_configuration_save_gro(const tg_configuration* configuration, int decimals,
+                                    const char* path);
 
 #endif

@@ -28,7 +28,7 @@ typedef enum tg_energy_term {
 #define TG_ENERGY_ENUM(name, label, unit) name,
   TG_ENERGY_LIST(TG_ENERGY_ENUM)
 #undef TG_ENERGY_ENUM
-  TG_E_COUNT
+      TG_E_COUNT
 } tg_energy_term;
 
 /** The terms up to here come from forces (potential terms that add up to TG_E_POTENTIAL). */
@@ -36,7 +36,7 @@ enum { TG_E_POTENTIAL_TERMS = TG_E_POTENTIAL };
 
 typedef struct tg_energies {
   double term[TG_E_COUNT];
-  double virial[3][3]; /* -1/2 sum x (outer) F, kJ/mol */
+  double virial[3][3];         /* -1/2 sum x (outer) F, kJ/mol */
   double kinetic_tensor[3][3]; /* 1/2 sum m v (outer) v, kJ/mol */
 } tg_energies;
 

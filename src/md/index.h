@@ -19,9 +19,10 @@ typedef struct tg_index {
   size_t group_count, group_capacity;
 } tg_index;
 
-/** The default groups (System; Water and non-Water where there is water; one per residue name and per
- * molecule type), followed by those of the .ndx file where path is not NULL (a later group of the same
- * name wins, as with grompp). TG_ERR_INPUT with the place for numbers out of range or not numbers. */
+/** The default groups (System; Water and non-Water where there is water; one per residue name and
+ * per molecule type), followed by those of the .ndx file where path is not NULL (a later group of
+ * the same name wins, as with grompp). TG_ERR_INPUT with the place for numbers out of range or not
+ * numbers. */
 tg_status tg_index_read(const char* path, const tg_topology* topology, tg_index* out);
 void tg_index_free(tg_index* index);
 /** The group of this name (case does not matter), or NULL. */

@@ -172,11 +172,13 @@ static tg_status record_defaults(tg_mdp_reading* reading) {
   return TG_OK;
 }
 
-static tg_status read_parameters(const char* path, const tg_log* log, tg_parameters* out) {
+static tg_status read_parameters(const char* path, long long chance_seed, const tg_log* log,
+                                 tg_parameters* out) {
   static const tg_log silent = {NULL, NULL};
   tg_mdp_reading reading;
   memset(&reading, 0, sizeof reading);
   reading.log = log ? log : &silent;
+  reading.chance_seed = chance_seed;
   tg_text_file file = {0};
   tg_status status = TG_OK;
   TG_TRY_GOTO(tg_copy_text(path, &reading.p.path), done);
@@ -194,11 +196,12 @@ done:
   return status;
 }
 
-tg_status tg_parameters_read(const char* path, const tg_log* log, tg_parameters* out) {
-  return read_parameters(path, log, out);
+tg_status tg_parameters_read(const char* path, long long chance_seed, const tg_log* log,
+                             tg_parameters* out) {
+  return read_parameters(path, chance_seed, log, out);
 }
 
-tg_status tg_parameters_default(tg_parameters* out) { return read_parameters(NULL, NULL, out); }
+tg_status tg_parameters_default(tg_parameters* out) { return read_parameters(NULL, 0, NULL, out); }
 
 void tg_parameters_free(tg_parameters* parameters) {
   if (!parameters) return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file md/parameters.h  The run parameters of a GROMACS .mdp file.
  *
- * Keys: '-' and '_' and case are interchangeable. Unknown keys are warned about by name. A known key
- * whose feature is missing is an error that names the key, the value, and what to use instead; a value
- * that switches such a feature off is accepted. Nothing is ignored silently. */
+ * Keys: '-' and '_' and case are interchangeable. Unknown keys are warned about by name. A known
+ * key whose feature is missing is an error that names the key, the value, and what to use instead;
+ * a value that switches such a feature off is accepted. Nothing is ignored silently. */
 #ifndef TG_MD_PARAMETERS_H
 #define TG_MD_PARAMETERS_H
 
@@ -33,12 +33,13 @@ typedef struct tg_parameter_line {
 typedef struct tg_parameters {
   char* path; /* for messages */
   tg_integrator integrator;
-  double dt, tinit;     /* ps */
-  long long steps;      /* nsteps; -1: no end */
+  double dt, tinit; /* ps */
+  long long steps;  /* nsteps; -1: no end */
   long long init_step;
   tg_comm_mode comm_mode;
   int nstcomm;
-  int nstxout, nstvout, nstfout, nstlog, nstcalcenergy, nstenergy, nstxout_compressed; /* 0: never */
+  int nstxout, nstvout, nstfout, nstlog, nstcalcenergy, nstenergy,
+      nstxout_compressed;      /* 0: never */
   double compressed_precision; /* 1/nm, 1000 by default */
   int nstlist;
   bool nstlist_given;
@@ -55,15 +56,15 @@ typedef struct tg_parameters {
   tg_thermostat thermostat;
   int nsttcouple;
   int temperature_group_count;
-  char* temperature_groups[TG_MAX_GROUPS]; /* tc-grps */
+  char* temperature_groups[TG_MAX_GROUPS];           /* tc-grps */
   double tau_t[TG_MAX_GROUPS], ref_t[TG_MAX_GROUPS]; /* ps, K */
   int comm_group_count;
   char* comm_groups[TG_MAX_GROUPS];
   int compressed_group_count;
   char* compressed_groups[TG_MAX_GROUPS]; /* compressed-x-grps */
   bool generate_velocities;
-  double gen_temp; /* K */
-  long long gen_seed, ld_seed; /* -1 was replaced by a seed drawn from the clock, and reported */
+  double gen_temp;              /* K */
+  long long gen_seed, ld_seed;  /* -1 was replaced by a seed drawn from the clock, and reported */
   double em_tolerance, em_step; /* kJ/mol/nm, nm */
   int define_count;
   char* defines[TG_MAX_DEFINES]; /* from -DNAME[=value] */
@@ -73,8 +74,10 @@ typedef struct tg_parameters {
   int line_count;
 } tg_parameters;
 
-/** Reads and checks an .mdp file. Release with tg_parameters_free. */
-tg_status tg_parameters_read(const char* path, const tg_log* log, tg_parameters* out);
+/** Reads and checks an .mdp file. chance_seed stands for a seed of -1 (0: the clock decides).
+ * Release with tg_parameters_free. */
+tg_status tg_parameters_read(const char* path, long long chance_seed, const tg_log* log,
+                             tg_parameters* out);
 /** The defaults alone, as for an empty file. */
 tg_status tg_parameters_default(tg_parameters* out);
 void tg_parameters_free(tg_parameters* parameters);

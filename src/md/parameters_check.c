@@ -167,11 +167,13 @@ static tg_status check_centre_of_mass(tg_mdp_reading* reading) {
 
 static tg_status draw_seed(tg_mdp_reading* reading, const char* key, bool used, long long* seed) {
   if (*seed != -1) return TG_OK;
-  struct timespec now;
-  timespec_get(&now, TIME_UTC);
-  unsigned long long bits = (unsigned long long)now.tv_nsec * 2654435761u;
-  bits ^= (unsigned long long)now.tv_sec ^ (unsigned long long)(key[0] << 8);
-  *seed = (long long)(bits & INT32_MAX);
+  unsigned long long chance = (unsigned long long)reading->chance_seed;
+  if (chance == 0) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    chance = (unsigned long long)now.tv_sec ^ (unsigned long long)now.tv_nsec << 20;
+  }
+  *seed = (long long)((chance ^ (unsigned long long)(key[0] << 8)) * 2654435761u & INT32_MAX);
   if (used)
     tg_log_note(reading->log, "%s = -1: the seed %lld was drawn from the clock", key, *seed);
   return tg_mdp_amend(reading, key, "seed %lld, drawn from the clock", *seed);

@@ -16,6 +16,7 @@ typedef struct tg_mdp_reading {
   int tau_count, ref_count;
   int nsttcouple; /* -1: chosen by the reader */
   int line_capacity;
+  long long chance_seed; /* 0: from the clock */
   const tg_log* log;
 } tg_mdp_reading;
 

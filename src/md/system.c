@@ -45,7 +45,7 @@ void tg_md_system_destroy(tg_md_system** system) {
 
 static tg_status read_parameters(const tg_md_files* files, const tg_log* log, tg_md_system* s) {
   if (!files->parameters) return tg_parameters_default(&s->parameters);
-  return tg_parameters_read(files->parameters, log, &s->parameters);
+  return tg_parameters_read(files->parameters, files->chance_seed, log, &s->parameters);
 }
 
 /* The folders of -I, then those of the .mdp file. */

@@ -20,6 +20,7 @@ typedef struct tg_md_files {
   const char* restraints;    /* -r: reference positions; required where there are restraints */
   const char* const* include_folders; /* -I, [include_count] */
   int include_count;
+  long long chance_seed; /* where gen-seed or ld-seed is -1; 0: from the clock */
 } tg_md_files;
 
 /** Atoms joined by constraints; always on one PE. Single atoms are groups too. Per molecule type.

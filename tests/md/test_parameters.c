@@ -14,7 +14,7 @@ static tg_status read_text(const char* text, input_log* all, tg_parameters* out)
   tg_log log = {input_sink, all};
   if (all) memset(all, 0, sizeof *all);
   const char* path = input_file("test.mdp", text);
-  tg_status status = tg_parameters_read(path, all ? &log : NULL, out);
+  tg_status status = tg_parameters_read(path, 0, all ? &log : NULL, out);
   unlink(path);
   return status;
 }
@@ -187,8 +187,8 @@ static void bad_input_is_refused_with_its_place(void** state) {
     assert_null(p.lines); /* outputs are set on success only */
   }
   tg_parameters p;
-  expect_refusal("missing", tg_parameters_read("/nowhere/a.mdp", NULL, &p), "/nowhere/a.mdp");
-  expect_refusal("folder", tg_parameters_read(TG_SOURCE_DIR, NULL, &p), "folder");
+  expect_refusal("missing", tg_parameters_read("/nowhere/a.mdp", 0, NULL, &p), "/nowhere/a.mdp");
+  expect_refusal("folder", tg_parameters_read(TG_SOURCE_DIR, 0, NULL, &p), "folder");
 }
 
 static void no_key_is_listed_twice(void** state) {

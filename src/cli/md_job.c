@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/md_job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+static void say(void* context, int warning, const char* line) {
+  (void)context;
+  if (tg_cli_speaks()) fprintf(stderr, "throng: %s%s\n", warning ? "warning: " : "", line);
+}
+
+/* "8" or "2x2x2". */
+static tg_status parse_pe(const char* text, tg_md_job* job) {
+  int numbers[3] = {0, 0, 0}, count = 0;
+  const char* at = text;
+  for (; count < 3; count++) {
+    int length = (int)strcspn(at, "xX");
+    if (!tg_parse_int(at, length, &numbers[count]) || numbers[count] < 1) break;
+    at += length;
+    if (*at == '\0') {
+      count++;
+      break;
+    }
+    at++;
+  }
+  if (*at != '\0' || (count != 1 && count != 3))
+    return tg_fail(
+        TG_ERR_INPUT,
+        "--pe %s: a grid of three numbers such as 2x2x1, or one number of at least 1, was "
+        "expected",
+        text);
+  if (count == 1)
+    job->pe_count = numbers[0];
+  else
+    memcpy(job->grid, numbers, sizeof job->grid);
+  return TG_OK;
+}
+
+tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* machine,
+                        tg_md_job* out) {
+  tg_md_job_default(out);
+  out->configuration = input->configuration;
+  out->topology = input->topology;
+  out->parameters = input->parameters;
+  out->index = input->index;
+  out->restraints = input->restraints;
+  out->include_folders = input->includes.items;
+  out->include_count = input->includes.count;
+  if (machine->backend) out->backend = machine->backend;
+  if (machine->precision) out->precision = machine->precision;
+  out->transport = machine->transport;
+  out->threads = machine->threads;
+  out->message = say;
+  if (machine->threads < 0)
+    return tg_fail(TG_ERR_INPUT, "--threads %d: a number of at least 1 was expected",
+                   machine->threads);
+  return machine->pe ? parse_pe(machine->pe, out) : TG_OK;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file cli/md_job.h  Options that the verbs of `throng md` share. */
+#ifndef TG_CLI_MD_JOB_H
+#define TG_CLI_MD_JOB_H
+
+#include <stddef.h>
+#include <throng/md.h>
+
+#include "cli/options.h"
+
+typedef struct tg_cli_md_input {
+  const char *configuration, *topology, *parameters, *index, *restraints;
+  tg_cli_list includes;
+} tg_cli_md_input;
+
+typedef struct tg_cli_md_machine {
+  const char *backend, *precision, *transport, *pe;
+  int threads;
+} tg_cli_md_machine;
+
+/* Rows of an option table for a structure `type` with members `input` and `machine`. */
+#define TG_CLI_MD_INPUT_OPTIONS(type)                                                              \
+  {"configuration",                                                                                \
+   'c',                                                                                            \
+   TG_CLI_TEXT,                                                                                    \
+   offsetof(type, input.configuration),                                                            \
+   "FILE",                                                                                         \
+   "start positions, .gro or .g96",                                                                \
+   true},                                                                                          \
+      {"topology",       'p', TG_CLI_TEXT, offsetof(type, input.topology), "FILE",                 \
+       "topology, .top", true},                                                                    \
+      {"parameters", 'f',                                                                          \
+       TG_CLI_TEXT,  offsetof(type, input.parameters),                                             \
+       "FILE",       "run parameters, .mdp (default: GROMACS's defaults)",                         \
+       false},                                                                                     \
+      {"index", 'n', TG_CLI_TEXT, offsetof(type, input.index), "FILE", "groups, .ndx", false},     \
+      {"restraints", 'r',                                                                          \
+       TG_CLI_TEXT,  offsetof(type, input.restraints),                                             \
+       "FILE",       "reference positions of position restraints, .gro or .g96",                   \
+       false},                                                                                     \
+  {                                                                                                \
+    "include", 'I', TG_CLI_LIST, offsetof(type, input.includes), "FOLDER",                         \
+        "a folder to search for #include; may be repeated", false                                  \
+  }
+
+#define TG_CLI_MD_MACHINE_OPTIONS(type)                                                            \
+  {"backend",     0,                                                                               \
+   TG_CLI_CHOICE, offsetof(type, machine.backend),                                                 \
+   "omp|ref",     "what computes: threads and SIMD, or the plain serial reference (default omp)",  \
+   false},                                                                                         \
+      {"precision",    0,                                                                          \
+       TG_CLI_CHOICE,  offsetof(type, machine.precision),                                          \
+       "mixed|double", "of pair forces; everything else is double (default mixed)",                \
+       false},                                                                                     \
+      {"pe",                                                                                       \
+       0,                                                                                          \
+       TG_CLI_TEXT,                                                                                \
+       offsetof(type, machine.pe),                                                                 \
+       "GRID",                                                                                     \
+       "processing elements: a grid such as 2x2x1, or a number (default: the launcher's, or 1)",   \
+       false},                                                                                     \
+      {"transport",                                                                                \
+       0,                                                                                          \
+       TG_CLI_CHOICE,                                                                              \
+       offsetof(type, machine.transport),                                                          \
+       "loop|mpi",                                                                                 \
+       "how they talk: threads of this process, or MPI (default mpi under mpirun, else loop)",     \
+       false},                                                                                     \
+  {                                                                                                \
+    "threads", 0, TG_CLI_INT, offsetof(type, machine.threads), "N",                                \
+        "threads of this process, shared by its processing elements (default: all it may use)",    \
+        false                                                                                      \
+  }
+
+/** A job from these options; texts stay where they are. TG_ERR_INPUT for a bad --pe or --threads.
+ */
+tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* machine,
+                        tg_md_job* out);
+
+#endif

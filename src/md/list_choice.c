@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "md/list_choice.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "md/verlet_buffer.h"
+
+/* One search costs about as much as so many force evaluations without a buffer (measured: the log
+ * of docs/performance.md); it sets how rare a search should be, not whether the result is right. */
+static const double search_cost = 1.5;
+/* What padding to whole clusters adds to the radius of the pairs that are evaluated, nm. */
+static const double cluster_padding = 0.15;
+
+enum { CANDIDATES = 7 };
+static const int candidates[CANDIDATES] = {10, 20, 25, 40, 50, 80, 100};
+
+typedef struct types {
+  tg_verlet_buffer_type* items;
+  size_t count, capacity;
+} types;
+
+static tg_status add_type(types* list, const tg_verlet_buffer_type* type) {
+  for (size_t i = 0; i < list->count; i++) {
+    tg_verlet_buffer_type* known = &list->items[i];
+    if (known->mass == type->mass && known->charge == type->charge &&
+        known->lj_type == type->lj_type && known->constraint_mass == type->constraint_mass &&
+        known->constraint_length == type->constraint_length) {
+      known->count += type->count;
+      return TG_OK;
+    }
+  }
+  TG_TRY(TG_RESERVE(list->count + 1, "atom kinds", &list->items, &list->capacity));
+  list->items[list->count++] = *type;
+  return TG_OK;
+}
+
+/* Takes note that `atom` is constrained to `partner`; the heaviest partner counts. */
+static void tie(const tg_molecule_type* molecule, tg_verlet_buffer_type* kinds, int atom,
+                int partner, double length) {
+  double mass = molecule->atoms[partner].mass;
+  if (mass <= kinds[atom].constraint_mass) return;
+  kinds[atom].constraint_mass = mass;
+  kinds[atom].constraint_length = length;
+}
+
+static tg_status add_molecule(types* list, const tg_molecule_type* molecule, int count) {
+  tg_verlet_buffer_type* kinds = NULL;
+  TG_TRY(TG_ALLOCATE(molecule->atom_count, "atom kinds", &kinds));
+  for (size_t a = 0; a < molecule->atom_count; a++) {
+    const tg_atom* atom = &molecule->atoms[a];
+    kinds[a] = (tg_verlet_buffer_type){
+        .count = count, .mass = atom->mass, .charge = atom->charge, .lj_type = atom->type};
+  }
+  const tg_interactions* pairs = &molecule->interactions[TG_CONSTRAINT];
+  for (size_t i = 0; i < pairs->count; i++) {
+    const tg_interaction* pair = &pairs->items[i];
+    tie(molecule, kinds, pair->atoms[0], pair->atoms[1], pair->parameters[0]);
+    tie(molecule, kinds, pair->atoms[1], pair->atoms[0], pair->parameters[0]);
+  }
+  const tg_interactions* settles = &molecule->interactions[TG_SETTLE];
+  for (size_t i = 0; i < settles->count; i++)
+    for (int h = 1; h <= 2; h++) {
+      const tg_interaction* water = &settles->items[i];
+      tie(molecule, kinds, water->atoms[h], water->atoms[0], water->parameters[0]);
+      tie(molecule, kinds, water->atoms[0], water->atoms[h], water->parameters[0]);
+    }
+  tg_status status = TG_OK;
+  for (size_t a = 0; a < molecule->atom_count && status == TG_OK; a++)
+    status = add_type(list, &kinds[a]);
+  tg_free(kinds);
+  return status;
+}
+
+/* The thermostat's temperature, or that of the start. */
+static double temperature_of(const tg_md_system* system) {
+  const tg_parameters* p = &system->parameters;
+  double highest = 0;
+  if (p->thermostat != TG_THERMOSTAT_NONE)
+    for (int g = 0; g < p->temperature_group_count; g++) highest = fmax(highest, p->ref_t[g]);
+  if (highest > 0) return highest;
+  double kinetic = 0;
+  for (size_t i = 0; i < system->atom_count && system->start.v; i++) {
+    const double* v = system->start.v[i];
+    kinetic += 0.5 * tg_md_atom(system, i)->mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+  }
+  double degrees = system->total_degrees_of_freedom;
+  if (kinetic > 0 && degrees > 0) return 2 * kinetic / (degrees * TG_BOLTZMANN);
+  return 300; /* nothing says how hot it will get */
+}
+
+static tg_status radius_for(tg_verlet_buffer_params* params, double dt, int nstlist,
+                            double* radius) {
+  params->list_time = (nstlist - 1) * dt;
+  params->drift_time = nstlist * dt;
+  if (nstlist > 1) return tg_verlet_buffer_radius(params, radius);
+  *radius = params->cutoff;
+  return TG_OK;
+}
+
+/* Pairs grow with the cube of the radius, searches get rarer: the cheapest of the candidates, never
+ * more often than the .mdp file says. */
+static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* params,
+                          tg_list_choice* out) {
+  const tg_parameters* p = &system->parameters;
+  double half_box = fmin(system->box[0], fmin(system->box[1], system->box[2])) / 2;
+  double best = INFINITY;
+  for (int i = -1; i < CANDIDATES; i++) {
+    int nstlist = i < 0 ? p->nstlist : candidates[i];
+    if (i >= 0 && nstlist <= p->nstlist) continue;
+    double radius;
+    tg_status status = radius_for(params, p->dt, nstlist, &radius);
+    if (i < 0) TG_TRY(status);
+    if (status != TG_OK || (i >= 0 && radius > half_box)) continue;
+    double cost =
+        pow((radius + cluster_padding) / (p->cutoff + cluster_padding), 3) + search_cost / nstlist;
+    if (cost >= best) continue;
+    best = cost;
+    *out = (tg_list_choice){nstlist, radius, radius,
+                            i < 0 ? "nstlist as given, radius from verlet-buffer-tolerance"
+                                  : "nstlist raised, radius from verlet-buffer-tolerance"};
+  }
+  if (out->radius > half_box) {
+    double largest = half_box;
+    return tg_fail(
+        TG_ERR_INPUT,
+        "%s: nstlist = %d needs a pair list of %.4f nm within verlet-buffer-tolerance, more than "
+        "half the shortest box edge (%.4f nm); use a smaller nstlist or a larger box",
+        p->path ? p->path : "the run parameters", p->nstlist, out->radius, largest);
+  }
+  return TG_OK;
+}
+
+tg_status tg_list_choose(const tg_md_system* system, const tg_md_job* job,
+                         const tg_restart* restart, tg_list_choice* out) {
+  (void)job; /* nothing here is measured: --reproducible changes nothing yet */
+  const tg_parameters* p = &system->parameters;
+  memset(out, 0, sizeof *out);
+  if (restart->x) {
+    *out = (tg_list_choice){restart->nstlist, restart->list_radius, restart->list_radius,
+                            "as in the checkpoint"};
+    return TG_OK;
+  }
+  if (p->integrator == TG_INTEGRATOR_STEEPEST_DESCENT) {
+    *out = (tg_list_choice){p->nstlist, p->cutoff, 0, "rebuilt as atoms move (minimisation)"};
+    return TG_OK;
+  }
+  if (p->verlet_buffer_tolerance < 0) {
+    *out = (tg_list_choice){p->nstlist, fmax(p->rlist, p->cutoff), 0,
+                            "nstlist and rlist as given (verlet-buffer-tolerance = -1)"};
+    return TG_OK;
+  }
+  types list = {0};
+  tg_status status = TG_OK;
+  for (size_t b = 0; b < system->topology.block_count && status == TG_OK; b++) {
+    const tg_molecule_block* block = &system->topology.blocks[b];
+    status =
+        add_molecule(&list, &system->topology.molecule_types[block->molecule_type], block->count);
+  }
+  if (status == TG_OK) {
+    tg_verlet_buffer_params params = {
+        .types = list.items,
+        .count = (int)list.count,
+        .c6 = system->topology.c6,
+        .c12 = system->topology.c12,
+        .lj_type_count = (int)system->topology.type_count,
+        .cutoff = p->cutoff,
+        .temperature = temperature_of(system),
+        .volume = system->box[0] * system->box[1] * system->box[2],
+        .tolerance = p->verlet_buffer_tolerance,
+    };
+    double c;
+    tg_md_reaction_field(p, &params.rf_k, &c, &params.coulomb_scale);
+    status = cheapest(system, &params, out);
+  }
+  tg_free(list.items);
+  return status;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public entry points: read, make a world, run, write. */
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/timer.h"
+#include "base/units.h"
+#include "md/list_choice.h"
+#include "md/run.h"
+#include "md/run_report.h"
+#include "md/run_restart.h"
+
+void tg_md_job_default(tg_md_job* job) {
+  memset(job, 0, sizeof *job);
+  job->backend = "omp";
+  job->precision = "mixed";
+  job->checkpoint_minutes = 15;
+}
+
+/* What the PEs of one process share; with mpi every process has its own. */
+typedef struct shared {
+  const tg_md_job* job;
+  tg_md_system* system;
+  tg_restart restart;
+  tg_md_run_result* run_result;
+  tg_md_energy_result* energy_result;
+} shared;
+
+static void pass_on(void* context, tg_log_level level, const char* line) {
+  const tg_md_job* job = context;
+  job->message(job->context, level == TG_LOG_WARNING, line);
+}
+
+static tg_log log_of(const tg_md_job* job, const tg_world* world) {
+  tg_log log = {NULL, NULL};
+  if (job->message && tg_world_pe(world) == 0) log = (tg_log){pass_on, (void*)job};
+  return log;
+}
+
+/* True on the PE that acts for its process: the first thread of loop, every process of mpi. */
+static bool leads_process(const tg_world* world) {
+  return tg_world_pe(world) == 0 || strcmp(tg_world_transport(world), "mpi") == 0;
+}
+
+/* Collective: every process reads the input; one seed for all where the .mdp leaves it to chance.
+ */
+static tg_status read_system(shared* s, tg_world* world) {
+  long long seed = (long long)time(NULL) & 0x7fffffff;
+  TG_TRY(tg_world_broadcast(world, 0, &seed, sizeof seed));
+  const tg_md_job* job = s->job;
+  tg_status status = TG_OK;
+  if (leads_process(world)) {
+    tg_md_files files = {
+        .configuration = job->configuration,
+        .topology = job->topology,
+        .parameters = job->parameters,
+        .index = job->index,
+        .restraints = job->restraints,
+        .include_folders = job->include_folders,
+        .include_count = job->include_count,
+        .chance_seed = seed,
+    };
+    tg_log log = log_of(job, world);
+    status = tg_md_system_read(&files, &log, &s->system);
+  }
+  return tg_world_agree(world, status);
+}
+
+static int available_threads(void) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  int count = CPU_COUNT(&set);
+  return count > 0 ? count : 1;
+}
+
+/* Threads of one PE: the process's share, divided among its PEs. */
+static int threads_of_pe(const tg_md_job* job, const tg_world* world) {
+  if (strcmp(job->backend, "ref") == 0) return 1;
+  int threads = job->threads > 0 ? job->threads : available_threads();
+  int sharers = tg_world_pe_count(world);
+  if (strcmp(tg_world_transport(world), "mpi") == 0) {
+    /* ranks on this node share its processors unless the user has said how many threads to use */
+    const char* local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    sharers = job->threads > 0 ? 1 : local ? atoi(local) : sharers;
+  }
+  threads /= sharers > 0 ? sharers : 1;
+  return threads > 0 ? threads : 1;
+}
+
+static tg_status world_params(const tg_md_job* job, tg_world_params* out) {
+  memset(out, 0, sizeof *out);
+  const int* grid = job->grid;
+  int product = grid[0] * grid[1] * grid[2];
+  if (product < 0 || (product == 0 && (grid[0] || grid[1] || grid[2])))
+    return tg_fail(TG_ERR_INPUT, "a grid of %d x %d x %d domains: all three must be at least 1",
+                   grid[0], grid[1], grid[2]);
+  if (product && job->pe_count && product != job->pe_count)
+    return tg_fail(TG_ERR_INPUT,
+                   "a grid of %d x %d x %d domains needs %d processing elements, not %d", grid[0],
+                   grid[1], grid[2], product, job->pe_count);
+  out->transport = job->transport;
+  out->pe_count = product ? product : job->pe_count;
+  bool mpi = job->transport ? strcmp(job->transport, "mpi") == 0 : tg_world_under_launcher();
+  if (!mpi && out->pe_count == 0) out->pe_count = 1;
+  return TG_OK;
+}
+
+static tg_status check_job(const tg_md_job* job) {
+  if (!job->configuration)
+    return tg_fail(TG_ERR_INPUT, "no start configuration: give a .gro or .g96 file (-c)");
+  if (!job->topology) return tg_fail(TG_ERR_INPUT, "no topology: give a .top file (-p)");
+  if (strcmp(job->backend, "ref") != 0 && strcmp(job->backend, "omp") != 0)
+    return tg_fail(TG_ERR_INPUT, "backend \"%s\": molecular dynamics has ref and omp",
+                   job->backend);
+  if (strcmp(job->precision, "mixed") != 0 && strcmp(job->precision, "double") != 0)
+    return tg_fail(TG_ERR_INPUT, "precision \"%s\": there are mixed and double", job->precision);
+  return TG_OK;
+}
+
+static tg_domain_params domain_params(const shared* s, const tg_world* world, double list_radius) {
+  const tg_md_job* job = s->job;
+  tg_domain_params params = {
+      .backend = job->backend,
+      .mixed = strcmp(job->precision, "mixed") == 0 && strcmp(job->backend, "ref") != 0,
+      .threads = threads_of_pe(job, world),
+      .list_radius = list_radius,
+  };
+  memcpy(params.grid, job->grid, sizeof params.grid);
+  if (tg_world_pe_count(world) == 1) params.grid[0] = params.grid[1] = params.grid[2] = 1;
+  return params;
+}
+
+static tg_status allocate_whole(tg_run* run) {
+  size_t count = run->system->atom_count;
+  TG_TRY(TG_ALLOCATE(count, "output positions", &run->whole_x));
+  TG_TRY(TG_ALLOCATE(count, "output velocities", &run->whole_v));
+  return TG_ALLOCATE(count, "output forces", &run->whole_f);
+}
+
+static void free_run(tg_run* run) {
+  tg_output_close(&run->output);
+  tg_domain_destroy(&run->domain);
+  tg_snapshot_free(&run->snapshot);
+  tg_free(run->whole_x);
+  tg_free(run->whole_v);
+  tg_free(run->whole_f);
+}
+
+/* Collective: the start lies on the constraints and moves along them, as GROMACS's continuation =
+ * no has it. */
+static tg_status constrain_start(tg_run* run) {
+  tg_domain* domain = run->domain;
+  tg_constraints_failure failure = {.local_atom = -1};
+  if (domain->home_count) memcpy(domain->x_new, domain->x, domain->home_count * sizeof *domain->x);
+  tg_status status = tg_constraints_apply(domain->constraints, (const double(*)[3])domain->x,
+                                          domain->x_new, NULL, 1, NULL, &failure);
+  if (status != TG_OK && failure.local_atom >= 0) {
+    char name[96];
+    tg_domain_name_atom(run->system, domain->global[failure.local_atom], name, sizeof name);
+    tg_fail_context(status, "the start: constraints of %s cannot be met: ", name);
+  }
+  TG_TRY(tg_world_agree(domain->world, status));
+  double(*swap)[3] = domain->x;
+  domain->x = domain->x_new;
+  domain->x_new = swap;
+  TG_TRY(tg_constraints_project(domain->constraints, (const double(*)[3])domain->x, domain->v));
+  return tg_domain_partition(domain);
+}
+
+static tg_status start_fresh(tg_run* run) {
+  const tg_md_system* system = run->system;
+  const tg_parameters* p = &system->parameters;
+  TG_TRY(tg_domain_take(run->domain, (const double(*)[3])system->start.x,
+                        (const double(*)[3])system->start.v));
+  if (p->continuation || system->constraint_count == 0) return TG_OK;
+  return constrain_start(run);
+}
+
+static tg_status start_from_restart(tg_run* run, const tg_restart* restart) {
+  memcpy(run->thermostat.given, restart->heat, sizeof run->thermostat.given);
+  return tg_domain_take(run->domain, (const double(*)[3])restart->x,
+                        (const double(*)[3])restart->v);
+}
+
+/* After the loop, however it ended: what must be on disk is written. */
+static tg_status wind_up(tg_run* run, tg_status status) {
+  char message[2048];
+  snprintf(message, sizeof message, "%s", tg_last_error());
+  bool dynamics = run->system->parameters.integrator == TG_INTEGRATOR_LEAP_FROG;
+  tg_status written = TG_OK;
+  if (status == TG_ERR_NUMERICS && run->snapshot.taken)
+    written = tg_run_write_snapshot_gro(run, "last_good.gro");
+  if (written == TG_OK && dynamics && run->snapshot.taken && status != TG_ERR_MACHINE)
+    written = tg_run_write_checkpoint(run);
+  if (run->output && status != TG_OK) {
+    tg_output_log(run->output, "\n%s", message);
+    if (status == TG_ERR_NUMERICS)
+      tg_output_log(run->output, "the last good positions are those of step %lld: last_good.gro",
+                    run->snapshot.step);
+  }
+  if (written == TG_OK) written = tg_run_report_end(run);
+  if (status != TG_OK) return tg_fail(status, "%s", message);
+  return written;
+}
+
+static tg_status open_output(tg_run* run, const shared* s) {
+  const tg_md_job* job = s->job;
+  tg_status status = TG_OK;
+  if (tg_world_pe(run->domain->world) == 0) {
+    status = allocate_whole(run);
+    if (status == TG_OK)
+      status = tg_output_open(job->output, run->system, job->force,
+                              s->restart.x ? &s->restart.marks : NULL, &run->output);
+  }
+  return tg_world_agree(run->domain->world, status);
+}
+
+static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
+  const tg_parameters* p = &s->system->parameters;
+  tg_list_choice choice;
+  TG_TRY(tg_world_agree(world, tg_list_choose(s->system, s->job, &s->restart, &choice)));
+  tg_domain_params params = domain_params(s, world, choice.radius);
+  TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));
+  run->nstlist = choice.nstlist;
+  run->list_radius = choice.radius;
+  run->step = s->restart.x ? s->restart.step : p->init_step;
+  run->last_step = p->steps < 0 ? -1 : p->init_step + p->steps;
+  if (run->last_step >= 0 && run->step > run->last_step)
+    return tg_fail(TG_ERR_INPUT,
+                   "the checkpoint is at step %lld, beyond the last step %lld: raise nsteps",
+                   run->step, run->last_step);
+  run->result.first_step = run->step;
+  tg_thermostat_start(p, s->system->degrees_of_freedom, &run->thermostat);
+  TG_TRY(open_output(run, s));
+  tg_run_report_start(run, &choice);
+  tg_status status = s->restart.x ? start_from_restart(run, &s->restart) : start_fresh(run);
+  if (status == TG_OK)
+    status =
+        p->integrator == TG_INTEGRATOR_LEAP_FROG ? tg_run_leap_frog(run) : tg_run_minimise(run);
+  run->result.last_step = run->step;
+  status = wind_up(run, status);
+  tg_status closed = tg_output_close(&run->output);
+  return tg_world_agree(world, status != TG_OK ? status : closed);
+}
+
+static tg_status run_on_pe(tg_world* world, void* context) {
+  shared* s = context;
+  TG_TRY(read_system(s, world));
+  tg_status status = TG_OK;
+  if (s->job->continue_run) {
+    if (leads_process(world)) status = tg_restart_read(s->job, s->system, &s->restart);
+    TG_TRY(tg_world_agree(world, status));
+  }
+  tg_run run = {.job = s->job, .system = s->system};
+  status = run_with(s, world, &run);
+  if (tg_world_pe(world) == 0) *s->run_result = run.result;
+  free_run(&run);
+  return status;
+}
+
+static void free_shared(shared* s) {
+  tg_md_system_destroy(&s->system);
+  tg_restart_free(&s->restart);
+}
+
+tg_status tg_md_run(const tg_md_job* job, tg_md_run_result* out) {
+  TG_TRY(check_job(job));
+  if (!job->output) return tg_fail(TG_ERR_INPUT, "no output folder (-o)");
+  tg_world_params params;
+  TG_TRY(world_params(job, &params));
+  tg_md_run_result result = {0};
+  shared s = {.job = job, .run_result = &result};
+  tg_status status = tg_world_run(&params, run_on_pe, &s);
+  if (status == TG_OK && job->plot && result.last_step >= 0) status = tg_run_plot(job, s.system);
+  free_shared(&s);
+  *out = result;
+  return status;
+}
+
+static tg_status energy_with(shared* s, tg_world* world, tg_run* run, tg_md_energy_result* out) {
+  tg_domain_params params = domain_params(s, world, s->system->parameters.cutoff);
+  TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));
+  tg_domain* domain = run->domain;
+  TG_TRY(tg_domain_take(domain, (const double(*)[3])s->system->start.x,
+                        (const double(*)[3])s->system->start.v));
+  tg_energies energies = {0};
+  TG_TRY(tg_domain_forces(domain, true, &energies));
+  for (size_t i = 0; i < domain->home_count; i++)
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++)
+        energies.kinetic_tensor[a][b] += 0.5 * domain->mass[i] * domain->v[i][a] * domain->v[i][b];
+  TG_TRY(tg_world_sum_doubles(world, &energies.kinetic_tensor[0][0], 9));
+  TG_TRY(tg_run_sum_energies(run, &energies));
+  TG_TRY(tg_run_constraint_rmsd(run, &energies));
+  tg_status status = TG_OK;
+  if (tg_world_pe(world) == 0) status = TG_ALLOCATE(s->system->atom_count, "forces", &out->forces);
+  TG_TRY(tg_world_agree(world, status));
+  tg_domain_whole whole = {NULL, NULL, out->forces};
+  TG_TRY(tg_domain_gather(domain, NULL, NULL, (const double(*)[3])domain->f, domain->global,
+                          domain->home_count, &whole));
+  const double* box = s->system->box;
+  double kinetic = 0, degrees = s->system->total_degrees_of_freedom;
+  for (int a = 0; a < 3; a++) kinetic += energies.kinetic_tensor[a][a];
+  tg_pressure(&energies, box[0] * box[1] * box[2], out->pressure);
+  energies.term[TG_E_KINETIC] = kinetic;
+  energies.term[TG_E_TOTAL] = energies.term[TG_E_CONSERVED] =
+      energies.term[TG_E_POTENTIAL] + kinetic;
+  energies.term[TG_E_TEMPERATURE] = degrees > 0 ? 2 * kinetic / (degrees * TG_BOLTZMANN) : 0;
+  energies.term[TG_E_PRESSURE] =
+      (out->pressure[0][0] + out->pressure[1][1] + out->pressure[2][2]) / 3;
+  out->term_count = TG_E_COUNT;
+  out->atom_count = s->system->atom_count;
+  memcpy(out->terms, energies.term, sizeof energies.term);
+  memcpy(out->virial, energies.virial, sizeof energies.virial);
+  return TG_OK;
+}
+
+static tg_status energy_on_pe(tg_world* world, void* context) {
+  shared* s = context;
+  TG_TRY(read_system(s, world));
+  tg_run run = {.job = s->job, .system = s->system};
+  tg_md_energy_result result = {0};
+  tg_status status = energy_with(s, world, &run, &result);
+  free_run(&run);
+  if (status == TG_OK && leads_process(world))
+    *s->energy_result = result;
+  else
+    tg_md_energy_free(&result);
+  return status;
+}
+
+tg_status tg_md_energy(const tg_md_job* job, tg_md_energy_result* out) {
+  TG_TRY(check_job(job));
+  tg_world_params params;
+  TG_TRY(world_params(job, &params));
+  tg_md_energy_result result = {0};
+  shared s = {.job = job, .energy_result = &result};
+  tg_status status = tg_world_run(&params, energy_on_pe, &s);
+  free_shared(&s);
+  if (status == TG_OK)
+    *out = result;
+  else
+    tg_md_energy_free(&result);
+  return status;
+}
+
+void tg_md_energy_free(tg_md_energy_result* result) {
+  tg_free(result->forces);
+  memset(result, 0, sizeof *result);
+}
