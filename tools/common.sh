@@ -31,6 +31,7 @@ have() { # PACKAGE
     libopenblas-dev) library openblas ;;
     libhdf5-dev) library hdf5 || library hdf5-serial ;;
     libcmocka-dev) library cmocka ;;
+    spin) command -v spin >/dev/null 2>&1 ;;
     gnuplot-nox) command -v gnuplot >/dev/null 2>&1 ;;
     clang-format-14) clang_tool clang-format >/dev/null ;;
     clang-tidy-14) clang_tool clang-tidy >/dev/null ;;
@@ -105,7 +106,8 @@ packages_program='cmake ninja-build gcc libc6-dev pkg-config'
 packages_demo="$packages_program gnuplot-nox"
 packages_libraries='libopenmpi-dev openmpi-bin libfftw3-dev liblapacke-dev libopenblas-dev libhdf5-dev'
 # gnuplot is in it because the plots are tested; g++ because the public headers are checked as C++.
-packages_test="$packages_program $packages_libraries libcmocka-dev g++ gnuplot-nox"
+# spin searches the model of the halo protocol.
+packages_test="$packages_program $packages_libraries libcmocka-dev g++ gnuplot-nox spin"
 
 configure_and_build() { # PRESET [CMAKE OPTION...] [-- BUILD OPTION...]
   preset=$1
