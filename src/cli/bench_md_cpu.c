@@ -107,11 +107,6 @@ static tg_json line_of(const char* kind) {
   return json;
 }
 
-static void end_line(tg_json* json) {
-  tg_json_close_object(json);
-  putchar('\n');
-}
-
 static void json_setting(const fields* f, const tg_bench_md_cpu_result* result,
                          const tg_cli_machine* machine, double load_before) {
   tg_json json = line_of("setting");
@@ -134,7 +129,7 @@ static void json_setting(const fields* f, const tg_bench_md_cpu_result* result,
   tg_json_text(&json, "precision", f->precision);
   tg_json_double(&json, "force_deviation", result->force_deviation);
   tg_json_double(&json, "force_limit", result->force_limit);
-  end_line(&json);
+  tg_json_close_object(&json);
 }
 
 static void json_series(const tg_bench_md_cpu_result* result, const tg_bench_series* series) {
@@ -143,7 +138,7 @@ static void json_series(const tg_bench_md_cpu_result* result, const tg_bench_ser
     tg_json_text(&json, "program", series->name);
     tg_json_int(&json, "repeat", i + 1);
     tg_json_double(&json, "us_per_step", series->us[i]);
-    end_line(&json);
+    tg_json_close_object(&json);
   }
   double least = tg_bench_least(series);
   tg_json json = line_of("summary");
@@ -153,7 +148,7 @@ static void json_series(const tg_bench_md_cpu_result* result, const tg_bench_ser
   tg_json_double(&json, "most_us_per_step", tg_bench_most(series));
   tg_json_double(&json, "ns_per_day", speed(result, least));
   tg_json_double(&json, "least_over_throng", least / tg_bench_least(&result->series[0]));
-  end_line(&json);
+  tg_json_close_object(&json);
 }
 
 static void print_json(const fields* f, const tg_bench_md_cpu_result* result,
@@ -169,7 +164,7 @@ static void print_json(const fields* f, const tg_bench_md_cpu_result* result,
   for (int i = 0; i < best->part_count; i++)
     tg_json_double(&json, best->parts[i].name, 1e6 * best->parts[i].seconds / steps);
   tg_json_close_object(&json);
-  end_line(&json);
+  tg_json_close_object(&json);
 }
 
 static tg_status draw(const tg_bench_md_cpu_result* result, const char* path) {

@@ -54,6 +54,7 @@ static void a_tiny_run_is_measured(void** state) {
   assert_true(number("\"kind\": \"setting\"", "atoms") == 5625);
   assert_true(number("\"kind\": \"setting\"", "force_deviation") <
               number("\"kind\": \"setting\"", "force_limit"));
+  assert_null(strstr(output, "\n\n")); /* a record a line, and no empty ones */
   double least = number("\"kind\": \"summary\"", "least_us_per_step");
   double most = number("\"kind\": \"summary\"", "most_us_per_step");
   assert_true(least > 0 && least <= number("\"kind\": \"summary\"", "median_us_per_step"));
