@@ -14,9 +14,10 @@ configure_and_build cpu "-DTG_TESTS=$tests" -- --target throng_program
 
 example=examples/ethanol-water
 out=build/demo
+rm -rf "$out" # of the demo before: nothing else writes there
 say "simulate: 125 ethanol and 1,500 water molecules, 2,500 steps of 2 fs"
 set -- build/cpu/throng md run -c "$example/conf.gro" -p "$example/topol.top" \
-  -f "$example/demo.mdp" -o "$out" --force --plot energy.svg
+  -f "$example/demo.mdp" -o "$out" --plot energy.svg
 printf '%s ' "$@"
 echo
 "$@"

@@ -32,7 +32,7 @@ END {
     mean = sum[i] / rows
     squares = 0
     for (r = 1; r <= rows; r++) squares += (value[r, i] - mean) ^ 2
-    printf "%-18s %16.4f %16.4f\n", name[i], mean, sqrt(squares / (rows - 1))
+    printf "%-18s %16.8g %16.4g\n", name[i], mean, sqrt(squares / (rows - 1))
     if (name[i] ~ /^Conserved/) drift(i, mean)
   }
   if (slope != "")

@@ -81,6 +81,12 @@ const char* tg_md_energy_unit(int term);
 tg_status tg_md_energy(const tg_md_job* job, tg_md_energy_result* out);
 void tg_md_energy_free(tg_md_energy_result* result);
 
+/** Wall time of one part of the step ("pair forces"), the mean over PEs. */
+typedef struct tg_md_part_time {
+  const char* name; /* constant */
+  double seconds;
+} tg_md_part_time;
+
 typedef struct tg_md_run_result {
   long long first_step, last_step;
   double wall_s, ns_per_day;
@@ -88,6 +94,15 @@ typedef struct tg_md_run_result {
   double mean_temperature; /* K */
   int converged;           /* steepest descent: the largest force is below emtol */
   double largest_force;    /* steepest descent, kJ mol^-1 nm^-1 */
+
+  /* How it ran; complete on the process of PE 0. */
+  int part_count;
+  tg_md_part_time parts[12]; /* [part_count]; they add up to wall_s */
+  double pairs_in_list; /* pairs whose distance a step evaluates, summed over PEs, at the end */
+  int nstlist;          /* steps between pair searches */
+  double list_radius;   /* nm */
+  int threads;          /* of each PE */
+  char kernels[64];     /* what computes pair forces: "omp: AVX2, 4x4 float" */
 } tg_md_run_result;
 
 /** Runs what the .mdp file asks for and writes into job->output. TG_ERR_NUMERICS names step, atom

@@ -20,6 +20,7 @@ typedef struct tg_json {
 
 tg_json tg_json_on(FILE* stream, bool pretty);
 void tg_json_open_object(tg_json* json, const char* key);
+/** The outermost object ends its line. */
 void tg_json_close_object(tg_json* json);
 void tg_json_open_array(tg_json* json, const char* key);
 void tg_json_close_array(tg_json* json);

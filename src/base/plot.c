@@ -87,7 +87,7 @@ static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels
   for (int i = 0; i < plot->curve_count; i++) {
     const tg_plot_curve* curve = &plot->curves[i];
     if (curve->panel != panel || curve->count == 0) continue;
-    fprintf(script, "%s$curve%d using 1:2 with %s linetype %d linewidth 1.5 ", first ? "" : ", ", i,
+    fprintf(script, "%s$curve%d using 1:2 with %s linetype %d linewidth 2 ", first ? "" : ", ", i,
             curve->count > 1 ? "lines" : "points", i + 1);
     if (curve->label && *curve->label) {
       fputs("title ", script);
@@ -116,13 +116,20 @@ static void write_range(FILE* script, const tg_plot* plot) {
 
 static void write_script(FILE* script, const tg_plot* plot, const char* picture, bool png) {
   int panels = count_panels(plot);
-  int height = 120 + 240 * panels;
-  fprintf(script, "set terminal %s size 900,%d\n", png ? "pngcairo" : "svg background '#ffffff'",
-          height);
+  int height = 100 + 210 * panels;
+  fprintf(script, "set terminal %s size 900,%d font 'sans,13'\n",
+          png ? "pngcairo" : "svg background '#ffffff'", height);
   fputs("set output ", script);
   write_quoted(script, picture);
-  fputs("\nset encoding utf8\nset lmargin 12\nset rmargin 3\nset grid\nset key top right\n",
-        script);
+  /* Data first: axes only left and below, a faint grid, and the legend above the panel, where no
+   * curve runs through it. The last number of the x axis needs some room to its right. */
+  fputs(
+      "\nset encoding utf8\nset lmargin 14\nset rmargin 4\nset border 3 linecolor rgb '#555555'\n"
+      "set tics nomirror out\nset grid linetype 1 linewidth 0.5 linecolor rgb '#dddddd'\n"
+      "set key above right horizontal\nset linetype 1 linecolor rgb '#1f5fa8'\n"
+      "set linetype 2 linecolor rgb '#c8501e'\nset linetype 3 linecolor rgb '#2a8a57'\n"
+      "set linetype 4 linecolor rgb '#7a4fa3'\n",
+      script);
   if (plot->log_x) fputs("set logscale x\n", script);
   if (plot->log_y) fputs("set logscale y\n", script);
   write_range(script, plot);

@@ -85,7 +85,8 @@ void tg_cli_help_group(FILE* out, const tg_cli_table* table, const tg_cli_group*
 }
 
 static const char OVERVIEW[] =
-    "throng simulates many bodies on CPUs and GPUs. Started by an MPI launcher, its processes work "
+    "throng simulates many bodies: molecular dynamics, on the cores of one machine or over several "
+    "processes. Started by an MPI launcher, its processes work "
     "on one calculation together.";
 
 /* One line per status of status.h, by way of the callback. */

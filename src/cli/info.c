@@ -10,8 +10,10 @@
 #include "cli/cli.h"
 #include "cli/machine.h"
 #include "cli/mpi_session.h"
+#include "comm/world.h"
 #include "device/device.h"
 #include "device/nvshmem.h"
+#include "md/nonbonded.h"
 
 enum { REASON_SIZE = 512, ABLE_COUNT = 3 };
 
@@ -61,15 +63,32 @@ static tg_status ask_gpus(facts* all) {
   return TG_OK;
 }
 
+/* Asks the backend itself: the pair forces it would use, or why it cannot be made (an unknown
+ * TG_SIMD). */
+static void judge_host_backend(able* out, const char* name, int threads) {
+  static const double none[1] = {0};
+  tg_nonbonded_params params = {.cutoff = 1,
+                                .coulomb_scale = 1,
+                                .type_count = 1,
+                                .c6 = none,
+                                .c12 = none,
+                                .backend = name,
+                                .mixed = strcmp(name, "ref") != 0,
+                                .threads = threads};
+  tg_nonbonded* made = NULL;
+  out->name = name;
+  if (tg_nonbonded_create(&params, &made) == TG_OK)
+    judge(out, true, "%d thread%s; pair forces by %s", threads, threads == 1 ? "" : "s",
+          tg_nonbonded_describe(made));
+  else
+    judge(out, false, "%.400s", tg_last_error());
+  tg_nonbonded_destroy(&made);
+}
+
 static void judge_backends(facts* all) {
   able* rows = all->backends;
-  rows[0].name = "ref";
-  judge(&rows[0], true, "plain C, one thread");
-  rows[1].name = "omp";
-  if (all->machine.openmp)
-    judge(&rows[1], true, "%d threads", all->machine.openmp_threads);
-  else
-    judge(&rows[1], false, "throng was built without OpenMP (TG_OPENMP=ON)");
+  judge_host_backend(&rows[0], "ref", 1);
+  judge_host_backend(&rows[1], "omp", all->machine.openmp ? all->machine.usable_threads : 1);
   rows[2].name = "cuda";
   int passed = 0;
   for (int i = 0; i < all->gpu_count; i++) passed += !all->gpus[i].fault[0];
@@ -82,10 +101,19 @@ static void judge_backends(facts* all) {
           passed, all->gpu_count);
 }
 
+static tg_status meet(tg_world* world, void* context) {
+  (void)context;
+  return tg_world_barrier(world);
+}
+
 static void judge_transports(facts* all) {
   able* rows = all->transports;
   rows[0].name = "loop";
-  judge(&rows[0], true, "processing elements are threads of one process");
+  const tg_world_params two = {.transport = "loop", .pe_count = 2};
+  if (tg_world_run(&two, meet, NULL) == TG_OK)
+    judge(&rows[0], true, "processing elements are threads of one process");
+  else
+    judge(&rows[0], false, "%.400s", tg_last_error());
   rows[1].name = "mpi";
   judge(&rows[1], all->mpi_built, "%.400s", all->mpi);
   rows[2].name = "nvshmem";

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/md_job.h"
 #include "md/build.h"
 
 typedef struct build_options {
@@ -37,7 +38,8 @@ static const tg_cli_option options[] = {
 
 static const tg_cli_example examples[] = {
     {"throng md build --water 3.0x3.0x3.0 -o water", "902 molecules of water, ready to run"},
-    {"throng md build -c conf.gro -p topol.top --replicate 2x2x2 -o big",
+    {"throng md build " TG_CLI_MD_EXAMPLE " "
+     "--replicate 2x2x2 -o big",
      "a box eight times as large"},
     {0},
 };

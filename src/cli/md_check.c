@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/cli.h"
+#include "cli/md_job.h"
 #include "md/report.h"
 
 typedef struct check_options {
@@ -78,7 +79,9 @@ static const tg_cli_option OPTIONS[] = {
 #undef AT
 
 static const tg_cli_example EXAMPLES[] = {
-    {"throng md check -c conf.gro -p topol.top -f grompp.mdp", "Shows what would be run."},
+    {"throng md check " TG_CLI_MD_EXAMPLE " -f "
+     "examples/ethanol-water/rf.mdp",
+     "Shows what would be run."},
     {0},
 };
 

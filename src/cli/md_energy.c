@@ -57,7 +57,6 @@ static void print_json(const tg_md_energy_result* result) {
   tg_json_doubles(&json, "virial_kJ_per_mol", &result->virial[0][0], 9);
   tg_json_doubles(&json, "pressure_bar", &result->pressure[0][0], 9);
   tg_json_close_object(&json);
-  putchar('\n');
 }
 
 static tg_status run(int argc, char** argv) {
@@ -77,9 +76,11 @@ static tg_status run(int argc, char** argv) {
 }
 
 static const tg_cli_example examples[] = {
-    {"throng md energy -c conf.gro -p topol.top -f rf.mdp --precision double",
+    {"throng md energy " TG_CLI_MD_EXAMPLE " -f "
+     "examples/ethanol-water/rf.mdp --precision double",
      "every term, the virial and the pressure"},
-    {"throng md energy -c conf.gro -p topol.top -f rf.mdp --forces forces.txt --json",
+    {"throng md energy " TG_CLI_MD_EXAMPLE " -f "
+     "examples/ethanol-water/rf.mdp --forces forces.txt --json",
      "the forces into a file, the rest as JSON"},
     {NULL, NULL},
 };

@@ -8,6 +8,10 @@
 
 #include "cli/options.h"
 
+/* The example that comes with throng, for examples in help texts: they work in the top folder. */
+#define TG_CLI_MD_EXAMPLE "-c examples/ethanol-water/conf.gro -p examples/ethanol-water/topol.top"
+#define TG_CLI_MD_EXAMPLE_RF TG_CLI_MD_EXAMPLE " -f examples/ethanol-water/rf.mdp"
+
 typedef struct tg_cli_md_input {
   const char *configuration, *topology, *parameters, *index, *restraints;
   tg_cli_list includes;

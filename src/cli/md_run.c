@@ -63,7 +63,6 @@ static void print_summary(const fields* f, const tg_md_job* job, const tg_md_run
     tg_json_double(&json, "largest_force_kJ_per_mol_per_nm", result->largest_force);
     tg_json_bool(&json, "converged", result->converged);
     tg_json_close_object(&json);
-    putchar('\n');
     return;
   }
   printf("steps %lld to %lld in %.2f s", result->first_step, result->last_step, result->wall_s);
@@ -108,13 +107,12 @@ static tg_status run(int argc, char** argv) {
 }
 
 static const tg_cli_example examples[] = {
-    {"throng md run -c conf.gro -p topol.top -f rf.mdp -o run",
-     "on all processors of this machine"},
-    {"throng md run -c conf.gro -p topol.top -f rf.mdp -o run --continue",
+    {"throng md run " TG_CLI_MD_EXAMPLE_RF " -o run", "on all processors of this machine"},
+    {"throng md run " TG_CLI_MD_EXAMPLE_RF " -o run --continue",
      "goes on after an interruption, or further after nsteps was raised"},
-    {"throng md run -c conf.gro -p topol.top -f rf.mdp -o run --pe 2x2x1",
+    {"throng md run " TG_CLI_MD_EXAMPLE_RF " -o run-domains --pe 2x2x1",
      "four domains, as threads of one process"},
-    {"mpirun -n 4 throng md run -c conf.gro -p topol.top -f rf.mdp -o run",
+    {"mpirun -n 4 throng md run " TG_CLI_MD_EXAMPLE_RF " -o run-processes",
      "four domains, a process each"},
     {NULL, NULL},
 };

@@ -9,6 +9,8 @@
 #include <mpi.h>
 #endif
 
+#include "comm/world.h"
+
 /* The first of these variables that is set, as a number. */
 static int environment_number(const char* const* names, int otherwise) {
   for (; *names; names++) {
@@ -25,18 +27,12 @@ int tg_cli_launcher_rank(void) {
   return environment_number(names, 0);
 }
 
-static bool under_launcher(void) {
-  static const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-                                      "SLURM_STEP_NUM_TASKS", NULL};
-  return environment_number(names, 1) > 1;
-}
-
 #ifdef TG_HAVE_MPI
 
 static bool session_open;
 
 tg_status tg_cli_mpi_begin(void) {
-  if (!under_launcher()) return TG_OK;
+  if (!tg_world_under_launcher()) return TG_OK;
   int provided = 0;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     return tg_fail(TG_ERR_MACHINE, "MPI cannot be started");
@@ -77,7 +73,7 @@ bool tg_cli_mpi_version(char* out, size_t size) {
 #else
 
 tg_status tg_cli_mpi_begin(void) {
-  if (!under_launcher()) return TG_OK;
+  if (!tg_world_under_launcher()) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "started by an MPI launcher, but throng was built without MPI; start it without, "
                  "or build it where mpicc is found (TG_MPI=ON)");

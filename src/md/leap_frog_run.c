@@ -302,6 +302,7 @@ static tg_status one_step(loop* l, bool last) {
 tg_status tg_run_leap_frog(tg_run* run) {
   loop l = {.run = run, .first_step = run->step};
   l.started = l.last_progress = l.last_checkpoint = tg_time_now();
+  memset(run->domain->part_s, 0, sizeof run->domain->part_s); /* the split is of wall_s alone */
   for (bool first = true;; first = false) {
     bool last = run->step == run->last_step;
     if (first || run->step % run->nstlist == 0) TG_TRY(list_step(&l));

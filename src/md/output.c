@@ -205,7 +205,6 @@ tg_status tg_output_energies(tg_output* output, long long step, double time,
   tg_json_doubles(&json, "virial_kJ_per_mol", &energies->virial[0][0], 9);
   tg_json_doubles(&json, "pressure_bar", &pressure[0][0], 9);
   tg_json_close_object(&json);
-  fputc('\n', output->files[TG_OUTPUT_JSONL]);
   fputc('\n', xvg);
   if (ferror(xvg) || ferror(output->files[TG_OUTPUT_JSONL]))
     return tg_fail(TG_ERR_MACHINE, "%s: writing energies failed: %s", output->folder,

@@ -54,21 +54,43 @@ static void log_averages(tg_run* run) {
   }
 }
 
-static void log_parts(tg_run* run, const double* parts, int pe_count, double pairs) {
-  double total = run->result.wall_s, listed = 0;
-  tg_output_log(run->output, "\ntime split (mean over processing elements)   seconds   share");
+/* sums: over PEs; what no part accounts for is TG_PART_OTHER's. */
+static void fill_parts(tg_run* run, const double* sums, double pairs) {
+  tg_md_run_result* result = &run->result;
+  const tg_domain* domain = run->domain;
+  int pe_count = tg_world_pe_count(domain->world);
+  double other = result->wall_s;
   for (int i = 0; i < TG_PART_COUNT; i++) {
-    double seconds = i == TG_PART_OTHER ? total - listed : parts[i] / pe_count;
-    listed += i == TG_PART_OTHER ? 0 : seconds;
-    tg_output_log(run->output, "  %-40s %9.3f  %5.1f %%", tg_md_part_name((tg_md_part)i), seconds,
-                  total > 0 ? 100 * seconds / total : 0.0);
+    result->parts[i] =
+        (tg_md_part_time){tg_md_part_name((tg_md_part)i), i == TG_PART_OTHER ? 0 : sums[i]};
+    result->parts[i].seconds /= pe_count;
+    other -= result->parts[i].seconds;
   }
-  double seconds = parts[TG_PART_NONBONDED] / pe_count;
-  long long steps = run->result.last_step - run->result.first_step + 1;
-  if (seconds > 0)
-    tg_output_log(run->output, "%.0f pairs in the list, %.4g pair distances a second", pairs,
-                  pairs * (double)steps / seconds);
+  result->parts[TG_PART_OTHER].seconds = other;
+  result->part_count = TG_PART_COUNT;
+  result->pairs_in_list = pairs;
+  result->nstlist = run->nstlist;
+  result->list_radius = run->list_radius;
+  result->threads = domain->params.threads;
+  snprintf(result->kernels, sizeof result->kernels, "%s", tg_nonbonded_describe(domain->nonbonded));
 }
+
+static void log_parts(tg_run* run) {
+  const tg_md_run_result* result = &run->result;
+  double total = result->wall_s, seconds = result->parts[TG_PART_NONBONDED].seconds;
+  tg_output_log(run->output, "\ntime split (mean over processing elements)   seconds   share");
+  for (int i = 0; i < result->part_count; i++)
+    tg_output_log(run->output, "  %-40s %9.3f  %5.1f %%", result->parts[i].name,
+                  result->parts[i].seconds,
+                  total > 0 ? 100 * result->parts[i].seconds / total : 0.0);
+  long long steps = result->last_step - result->first_step + 1;
+  if (seconds > 0)
+    tg_output_log(run->output, "%.0f pairs in the list, %.4g pair distances a second",
+                  result->pairs_in_list, result->pairs_in_list * (double)steps / seconds);
+}
+
+_Static_assert(sizeof((tg_md_run_result*)0)->parts / sizeof(tg_md_part_time) >= TG_PART_COUNT,
+               "the public result has room for every part");
 
 tg_status tg_run_report_end(tg_run* run) {
   tg_domain* domain = run->domain;
@@ -76,6 +98,7 @@ tg_status tg_run_report_end(tg_run* run) {
   memcpy(sums, domain->part_s, sizeof domain->part_s);
   sums[TG_PART_COUNT] = (double)domain->pairs_in_list;
   TG_TRY(tg_world_sum_doubles(domain->world, sums, TG_PART_COUNT + 1));
+  fill_parts(run, sums, sums[TG_PART_COUNT]);
   if (!run->output) return TG_OK;
   tg_md_run_result* result = &run->result;
   const tg_output_marks* averages = tg_output_sums(run->output);
@@ -86,7 +109,7 @@ tg_status tg_run_report_end(tg_run* run) {
   if (averages->samples > 0)
     result->mean_temperature = averages->sum[TG_E_TEMPERATURE] / averages->samples;
   log_averages(run);
-  log_parts(run, sums, tg_world_pe_count(domain->world), sums[TG_PART_COUNT]);
+  log_parts(run);
   if (run->system->parameters.integrator == TG_INTEGRATOR_LEAP_FROG) {
     tg_output_log(run->output, "drift of the conserved energy %.3g kJ/mol/ps per atom",
                   result->drift);
@@ -150,7 +173,7 @@ tg_status tg_run_plot(const tg_md_job* job, const tg_md_system* system) {
   if (status == TG_OK) {
     tg_plot_curve curves[CURVES];
     for (int c = 0; c < CURVES; c++)
-      curves[c] = (tg_plot_curve){.label = tg_energy_label(terms[c]),
+      curves[c] = (tg_plot_curve){.label = NULL, /* one curve a panel: the axis names it */
                                   .x = data.columns[0],
                                   .y = data.columns[c + 1],
                                   .count = data.count,
@@ -158,8 +181,8 @@ tg_status tg_run_plot(const tg_md_job* job, const tg_md_system* system) {
     bool dynamics = system->parameters.integrator == TG_INTEGRATOR_LEAP_FROG;
     tg_plot plot = {.title = system->topology.title,
                     .x_label = dynamics ? "time / ps" : "step",
-                    .panel_labels = {"potential energy / kJ mol^{-1}",
-                                     "conserved energy / kJ mol^{-1}", "temperature / K", NULL},
+                    .panel_labels = {"potential energy / (kJ/mol)", "conserved energy / (kJ/mol)",
+                                     "temperature / K", NULL},
                     .curves = curves,
                     .curve_count = dynamics ? CURVES : 1};
     if (!dynamics) plot.panel_labels[1] = NULL;

@@ -22,12 +22,14 @@ static inline void scratch_remove(const char* folder) {
   assert_int_equal(system(command), 0);
 }
 
-/** "folder/name", in one of a few static buffers. */
+/** "folder/name", in one of a few static buffers, so that results may be folders of others. */
 static inline const char* scratch_path(const char* folder, const char* name) {
   static char paths[8][1024];
   static int next;
+  char joined[sizeof paths[0]]; /* apart: folder may itself lie in paths */
+  snprintf(joined, sizeof joined, "%s/%s", folder, name);
   char* path = paths[next++ % 8];
-  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+  memcpy(path, joined, sizeof joined);
   return path;
 }
 

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs the commands that README.md, docs/how-to/ and the examples of `throng VERB --help` show, in a
+# scratch folder that looks like the top folder of the source; runs are cut to 20 steps there.
+# Usage: check-commands.sh BUILD_FOLDER
+set -eu
+. tools/common.sh
+
+top=$PWD
+build=$(cd "$1" && pwd)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/throng-commands-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+export PATH="$build:$PATH"
+if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export OMPI_MCA_rmaps_base_oversubscribe=1
+
+mpi=
+if command -v mpirun >/dev/null 2>&1 && ! throng info | grep -q '^MPI  *no'; then mpi=yes; fi
+
+lay_out() { # NAME: a fresh folder for one document, and into it
+  mkdir -p "$scratch/$1/build"
+  cd "$scratch/$1"
+  ln -s "$build" build/cpu
+  cp -R "$top/examples" "$top/tools" .
+  for parameters in examples/*/*.mdp; do
+    sed 's/^nsteps .*/nsteps = 20/' "$parameters" >cut.mdp
+    mv cut.mdp "$parameters"
+  done
+}
+
+# A document's code blocks of one language, in their order.
+blocks() { # LANGUAGE FILE
+  awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } $0 == "```" { on = 0 } on' "$2"
+}
+
+# Commands a line each (a backslash joins lines), as people would paste them, less those that are not
+# tried here: ./dev has its own test, and a benchmark takes its time.
+run_commands() { # FILE
+  sed -e ':join' -e '/\\$/ { N; s/\\\n *//; b join' -e '}' "$1" | while IFS= read -r command; do
+    case $command in
+      '' | '#'* | ./dev* | *'bench md-cpu') continue ;;
+      mpirun*) [ -n "$mpi" ] || { echo "  skipped: $command" && continue; } ;;
+    esac
+    ran=0
+    sh -e -c "$command" </dev/null >output 2>&1 || ran=$?
+    [ "$ran" -eq 0 ] || {
+      cat output
+      die 1 "exit status $ran: $command"
+    }
+    echo "  $command"
+  done
+}
+
+run_python() { # FILE
+  [ -s "$1" ] || return 0
+  python=${TG_PYTHON:-python3}
+  for module in $(sed -n 's/^import \([A-Za-z]*\).*/\1/p' "$1"); do
+    "$python" -c "import $module" 2>/dev/null || {
+      echo "  skipped: Python lines that need $module"
+      return 0
+    }
+  done
+  "$python" "$1" >output 2>&1 || {
+    cat output
+    die 1 "the Python lines above failed"
+  }
+  echo "  $(wc -l <"$1") lines of Python"
+}
+
+for document in README.md docs/how-to/*.md; do
+  echo "$document"
+  lay_out "$document"
+  blocks sh "$top/$document" >commands
+  run_commands commands
+  blocks python "$top/$document" >lines.py
+  run_python lines.py
+  cd "$top"
+done
+
+throng help | sed -n 's|^  \([a-z][a-z]* [a-z][a-z-]*\)  .*|\1|p; s|^  info  .*|info|p' | while IFS= read -r verb; do
+  echo "throng $verb --help"
+  lay_out "verb $verb"
+  # shellcheck disable=SC2086 # one or two words
+  throng $verb --help | sed -n '/^Examples:/,$ s/^  \([a-z]\)/\1/p' >commands
+  run_commands commands
+  cd "$top"
+done
