@@ -14,7 +14,11 @@
 static void choose_waiting(char** argv) {
   static const char* const spins = "1000"; /* some 50 us: longer than what runs on one thread */
   if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
-  if (setenv("GOMP_SPINCOUNT", spins, 1) == 0) execv("/proc/self/exe", argv);
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0 || setenv("GOMP_SPINCOUNT", spins, 1) != 0) return;
+  path[length] = '\0';
+  execv(path, argv);
 }
 
 int main(int argc, char** argv) {
