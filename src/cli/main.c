@@ -6,23 +6,23 @@
 #include "base/interrupt.h"
 #include "cli/cli.h"
 
-/* libgomp's threads spin for milliseconds at the end of a parallel region before they sleep. Where
- * another process uses one of the cores that is fatal: the spinning thread keeps the one it waits
- * for from running until the scheduler steps in, and a step takes ten times as long. Some
- * microseconds of spinning lose nothing on an idle machine. libgomp reads its environment before
- * main is called, so the program starts itself once more; what the user has set stands, and a
- * failure to start leaves everything as it was. */
-static void shorten_spinning(char** argv) {
-  if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-  if (setenv("GOMP_SPINCOUNT", "1000", 0) == 0) execv("/proc/self/exe", argv);
+/* How long OpenMP's threads spin at the end of a parallel region before they sleep. By GCC's
+ * default it is some 10 ms, in which they keep processors that others need: several processing
+ * elements, or other programs, then take turns at the scheduler's pace and a step takes ten times
+ * as long. The runtime reads the environment before main, so the program starts itself once more
+ * with its choice, unless the user has made one. A failure to do so costs speed only. */
+static void choose_waiting(char** argv) {
+  static const char* const spins = "1000"; /* some 50 us: longer than what runs on one thread */
+  if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0 || setenv("GOMP_SPINCOUNT", spins, 1) != 0) return;
+  path[length] = '\0';
+  execv(path, argv);
 }
 
 int main(int argc, char** argv) {
-#ifdef _OPENMP
-  shorten_spinning(argv);
-#else
-  (void)shorten_spinning;
-#endif
+  choose_waiting(argv);
   if (tg_interrupt_install() != TG_OK) fprintf(stderr, "throng: %s\n", tg_last_error());
   return tg_cli_main(&tg_cli_program, argc, argv);
 }

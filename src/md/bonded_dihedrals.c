@@ -18,7 +18,7 @@
 typedef struct dihedral {
   double F[3], G[3], H[3], A[3], B[3];
   double A2, B2, G1;
-  double phi;
+  double cosine, sine; /* of phi */
   int defined;
 } dihedral;
 
@@ -37,11 +37,17 @@ static void measure(const tg_bonded_input* in, const int* atom, dihedral* t) {
   t->G1 = sqrt(G2);
   t->defined =
       t->A2 > smallest * G2 * tg_dot(t->F, t->F) && t->B2 > smallest * G2 * tg_dot(t->H, t->H);
-  t->phi = 0;
+  t->cosine = 1;
+  t->sine = 0;
   if (!t->defined) return;
   tg_cross(t->B, t->A, BxA);
-  t->phi = atan2(tg_dot(BxA, t->G) / t->G1, tg_dot(t->A, t->B));
+  double cosine = tg_dot(t->A, t->B), sine = tg_dot(BxA, t->G) / t->G1;
+  double inverse = 1 / sqrt(cosine * cosine + sine * sine); /* 1 / (|A||B|) */
+  t->cosine = cosine * inverse;
+  t->sine = sine * inverse;
 }
+
+static double angle_of(const dihedral* t) { return atan2(t->sine, t->cosine); }
 
 /* Adds the forces for dV/dphi = slope. */
 static void push(const dihedral* t, const int* atom, double slope, tg_bonded_sum* sum) {
@@ -74,7 +80,7 @@ static void periodic(const tg_bonded_input* in, tg_interaction_kind kind, tg_ene
     const double* p = list->parameters[n];
     dihedral t;
     measure(in, list->atoms + 4 * n, &t);
-    double angle = p[2] * t.phi - p[0] * TG_DEGREE;
+    double angle = p[2] * angle_of(&t) - p[0] * TG_DEGREE;
     sum->term[term] += p[1] * (1 + cos(angle));
     push(&t, list->atoms + 4 * n, -p[1] * p[2] * sin(angle), sum);
   }
@@ -95,13 +101,13 @@ void tg_bonded_ryckaert(const tg_bonded_input* in, size_t first, size_t last, tg
     const double* p = list->parameters[n];
     dihedral t;
     measure(in, list->atoms + 4 * n, &t);
-    double c = -cos(t.phi), value = p[5], slope = 0; /* Horner, with the derivative by c */
+    double c = -t.cosine, value = p[5], slope = 0; /* Horner, with the derivative by c */
     for (int k = 4; k >= 0; k--) {
       slope = slope * c + value;
       value = value * c + p[k];
     }
     sum->term[TG_E_RYCKAERT] += value;
-    push(&t, list->atoms + 4 * n, slope * sin(t.phi), sum);
+    push(&t, list->atoms + 4 * n, slope * t.sine, sum);
   }
 }
 
@@ -111,7 +117,7 @@ void tg_bonded_impropers(const tg_bonded_input* in, size_t first, size_t last, t
     const double* p = list->parameters[n];
     dihedral t;
     measure(in, list->atoms + 4 * n, &t);
-    double bend = t.phi - p[0] * TG_DEGREE;
+    double bend = angle_of(&t) - p[0] * TG_DEGREE;
     bend -= 2 * TG_PI * tg_nearest(bend / (2 * TG_PI));
     sum->term[TG_E_IMPROPER] += 0.5 * p[1] * bend * bend;
     push(&t, list->atoms + 4 * n, p[1] * bend, sum);

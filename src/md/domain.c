@@ -184,11 +184,23 @@ static void add_part(tg_domain* domain, tg_md_part part, double* since) {
   *since = now;
 }
 
+/* Cannot fail: the pruning of the partition has made room. */
+static tg_status prune_pairs(tg_domain* domain) {
+  const tg_domain_params* p = &domain->params;
+  if (p->prune_interval <= 0 || domain->list_age == 0 || domain->list_age % p->prune_interval != 0)
+    return TG_OK;
+  return tg_nonbonded_prune(domain->nonbonded, (const double(*)[3])domain->x, p->inner_radius);
+}
+
 tg_status tg_domain_forces(tg_domain* domain, bool want_energy, tg_energies* energies) {
   const tg_md_system* system = domain->system;
   double clock = tg_time_now();
   TG_TRY(tg_halo_positions(domain->halo, domain->x));
   add_part(domain, TG_PART_HALO, &clock);
+
+  TG_TRY(prune_pairs(domain));
+  domain->list_age++;
+  add_part(domain, TG_PART_SEARCH, &clock);
 
   memset(domain->f, 0, domain->local_count * sizeof *domain->f);
   tg_nonbonded_result result = {.want_energy = want_energy};

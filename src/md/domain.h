@@ -27,6 +27,10 @@ typedef struct tg_domain_params {
   bool mixed;
   int threads;        /* of this PE */
   double list_radius; /* nm, >= cutoff */
+  /* Every so many calls of tg_domain_forces since the partition the list is pruned to inner_radius
+   * (cutoff <= inner_radius <= list_radius); 0: never. */
+  int prune_interval;
+  double inner_radius;
 } tg_domain_params;
 
 typedef enum tg_md_part {
@@ -71,6 +75,7 @@ typedef struct tg_domain {
 
   double self_energy; /* reaction field of the home atoms with themselves, kJ/mol */
   int64_t pairs_in_list;
+  int list_age;                 /* calls of tg_domain_forces since the partition */
   double part_s[TG_PART_COUNT]; /* wall seconds */
   struct tg_domain_scratch* scratch;
 } tg_domain;

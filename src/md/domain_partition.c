@@ -218,7 +218,9 @@ static tg_status search_pairs(tg_domain* domain) {
     atoms.box[d] = domain->system->box[d];
     atoms.periodic[d] = domain->params.grid[d] == 1;
   }
-  return tg_nonbonded_search(domain->nonbonded, &atoms, domain->params.list_radius);
+  TG_TRY(tg_nonbonded_search(domain->nonbonded, &atoms, domain->params.list_radius));
+  if (domain->params.prune_interval == 0) return TG_OK;
+  return tg_nonbonded_prune(domain->nonbonded, atoms.x, domain->params.inner_radius);
 }
 
 static tg_status check_bonded(tg_domain* domain, long long listed) {
@@ -252,6 +254,7 @@ tg_status tg_domain_partition(tg_domain* domain) {
   TG_TRY(tg_halo_plan(domain->halo, domain->system->box, reach, domain->home_count,
                       (const double(*)[3])domain->centre));
   domain->local_count = domain->home_count + tg_halo_halo_count(domain->halo);
+  domain->list_age = 0;
   long long listed = 0;
   TG_TRY(tg_world_agree(domain->world, rebuild(domain, &listed)));
   TG_TRY(check_bonded(domain, listed));

@@ -8,14 +8,18 @@
 #include "base/units.h"
 #include "md/verlet_buffer.h"
 
-/* One search costs about as much as so many force evaluations without a buffer (measured: the log
- * of docs/performance.md); it sets how rare a search should be, not whether the result is right. */
-static const double search_cost = 1.5;
+/* What a list step, a search and a pruning cost, in force evaluations without a buffer and, the
+ * last two, per pair of the outer list (measured: the log of docs/performance.md). They set how
+ * rare a search should be, not whether the result is right. */
+static const double list_step_cost = 0.8;
+static const double search_cost = 0.7;
+static const double prune_cost = 0.25;
 /* What padding to whole clusters adds to the radius of the pairs that are evaluated, nm. */
 static const double cluster_padding = 0.15;
 
-enum { CANDIDATES = 7 };
+enum { CANDIDATES = 7, INTERVALS = 10 };
 static const int candidates[CANDIDATES] = {10, 20, 25, 40, 50, 80, 100};
+static const int intervals[INTERVALS] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 20};
 
 typedef struct types {
   tg_verlet_buffer_type* items;
@@ -91,12 +95,52 @@ static double temperature_of(const tg_md_system* system) {
   return 300; /* nothing says how hot it will get */
 }
 
-static tg_status radius_for(tg_verlet_buffer_params* params, double dt, int nstlist,
-                            double* radius) {
-  params->list_time = (nstlist - 1) * dt;
-  params->drift_time = nstlist * dt;
-  if (nstlist > 1) return tg_verlet_buffer_radius(params, radius);
+/* Of a list that serves `steps` steps and may use this share of the tolerance. */
+static tg_status radius_for(const tg_verlet_buffer_params* params, double dt, int steps,
+                            double share, double* radius) {
+  tg_verlet_buffer_params list = *params;
+  list.list_time = (steps - 1) * dt;
+  list.drift_time = steps * dt;
+  list.tolerance *= share;
+  if (steps > 1) return tg_verlet_buffer_radius(&list, radius);
   *radius = params->cutoff;
+  return TG_OK;
+}
+
+/* Pairs within a radius, in those within the cut-off. */
+static double pairs_within(double radius, double cutoff) {
+  return pow((radius + cluster_padding) / (cutoff + cluster_padding), 3);
+}
+
+static double cost_of(const tg_list_choice* choice, double cutoff) {
+  const double outer = pairs_within(choice->radius, cutoff);
+  const double search = (list_step_cost + search_cost * outer) / choice->nstlist;
+  if (choice->prune_interval == 0) return outer + search;
+  return pairs_within(choice->inner_radius, cutoff) + search +
+         prune_cost * outer / choice->prune_interval;
+}
+
+static void take_cheaper(const tg_list_choice* choice, double cutoff, double* best,
+                         tg_list_choice* out) {
+  const double cost = cost_of(choice, cutoff);
+  if (cost >= *best) return;
+  *best = cost;
+  *out = *choice;
+}
+
+/* One nstlist without pruning and with each interval. Fails where no radius serves. */
+static tg_status try_nstlist(const tg_verlet_buffer_params* params, double dt, int nstlist,
+                             double longest, double* best, tg_list_choice* out) {
+  tg_list_choice plain = {.nstlist = nstlist}, pruned = {.nstlist = nstlist};
+  TG_TRY(radius_for(params, dt, nstlist, 1, &plain.radius));
+  if (plain.radius <= longest || out->nstlist == 0) take_cheaper(&plain, params->cutoff, best, out);
+  if (radius_for(params, dt, nstlist, 0.5, &pruned.radius) != TG_OK || pruned.radius > longest)
+    return TG_OK;
+  for (int k = 0; k < INTERVALS && intervals[k] < nstlist; k++) {
+    pruned.prune_interval = intervals[k];
+    TG_TRY(radius_for(params, dt, intervals[k], 0.5, &pruned.inner_radius));
+    take_cheaper(&pruned, params->cutoff, best, out);
+  }
   return TG_OK;
 }
 
@@ -110,18 +154,11 @@ static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* p
   for (int i = -1; i < CANDIDATES; i++) {
     int nstlist = i < 0 ? p->nstlist : candidates[i];
     if (i >= 0 && nstlist <= p->nstlist) continue;
-    double radius;
-    tg_status status = radius_for(params, p->dt, nstlist, &radius);
+    tg_status status = try_nstlist(params, p->dt, nstlist, half_box, &best, out);
     if (i < 0) TG_TRY(status);
-    if (status != TG_OK || (i >= 0 && radius > half_box)) continue;
-    double cost =
-        pow((radius + cluster_padding) / (p->cutoff + cluster_padding), 3) + search_cost / nstlist;
-    if (cost >= best) continue;
-    best = cost;
-    *out = (tg_list_choice){nstlist, radius, radius,
-                            i < 0 ? "nstlist as given, radius from verlet-buffer-tolerance"
-                                  : "nstlist raised, radius from verlet-buffer-tolerance"};
   }
+  out->reason = out->nstlist == p->nstlist ? "nstlist as given, radius from verlet-buffer-tolerance"
+                                           : "nstlist raised, radius from verlet-buffer-tolerance";
   if (out->radius > half_box) {
     double largest = half_box;
     return tg_fail(
@@ -139,17 +176,23 @@ tg_status tg_list_choose(const tg_md_system* system, const tg_md_job* job,
   const tg_parameters* p = &system->parameters;
   memset(out, 0, sizeof *out);
   if (restart->x) {
-    *out = (tg_list_choice){restart->nstlist, restart->list_radius, restart->list_radius,
-                            "as in the checkpoint"};
+    *out = (tg_list_choice){.nstlist = restart->nstlist,
+                            .radius = restart->list_radius,
+                            .prune_interval = restart->prune_interval,
+                            .inner_radius = restart->inner_radius,
+                            .reason = "as in the checkpoint"};
     return TG_OK;
   }
   if (p->integrator == TG_INTEGRATOR_STEEPEST_DESCENT) {
-    *out = (tg_list_choice){p->nstlist, p->cutoff, 0, "rebuilt as atoms move (minimisation)"};
+    *out = (tg_list_choice){.nstlist = p->nstlist,
+                            .radius = p->cutoff,
+                            .reason = "rebuilt as atoms move (minimisation)"};
     return TG_OK;
   }
   if (p->verlet_buffer_tolerance < 0) {
-    *out = (tg_list_choice){p->nstlist, fmax(p->rlist, p->cutoff), 0,
-                            "nstlist and rlist as given (verlet-buffer-tolerance = -1)"};
+    *out = (tg_list_choice){.nstlist = p->nstlist,
+                            .radius = fmax(p->rlist, p->cutoff),
+                            .reason = "nstlist and rlist as given (verlet-buffer-tolerance = -1)"};
     return TG_OK;
   }
   types list = {0};

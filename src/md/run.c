@@ -122,13 +122,16 @@ static tg_status check_job(const tg_md_job* job) {
   return TG_OK;
 }
 
-static tg_domain_params domain_params(const shared* s, const tg_world* world, double list_radius) {
+static tg_domain_params domain_params(const shared* s, const tg_world* world,
+                                      const tg_list_choice* list) {
   const tg_md_job* job = s->job;
   tg_domain_params params = {
       .backend = job->backend,
       .mixed = strcmp(job->precision, "mixed") == 0 && strcmp(job->backend, "ref") != 0,
       .threads = threads_of_pe(job, world),
-      .list_radius = list_radius,
+      .list_radius = list->radius,
+      .prune_interval = list->prune_interval,
+      .inner_radius = list->inner_radius,
   };
   memcpy(params.grid, job->grid, sizeof params.grid);
   if (tg_world_pe_count(world) == 1) params.grid[0] = params.grid[1] = params.grid[2] = 1;
@@ -224,10 +227,12 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   const tg_parameters* p = &s->system->parameters;
   tg_list_choice choice;
   TG_TRY(tg_world_agree(world, tg_list_choose(s->system, s->job, &s->restart, &choice)));
-  tg_domain_params params = domain_params(s, world, choice.radius);
+  tg_domain_params params = domain_params(s, world, &choice);
   TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));
   run->nstlist = choice.nstlist;
   run->list_radius = choice.radius;
+  run->prune_interval = choice.prune_interval;
+  run->inner_radius = choice.inner_radius;
   run->step = s->restart.x ? s->restart.step : p->init_step;
   run->last_step = p->steps < 0 ? -1 : p->init_step + p->steps;
   if (run->last_step >= 0 && run->step > run->last_step)
@@ -283,7 +288,8 @@ tg_status tg_md_run(const tg_md_job* job, tg_md_run_result* out) {
 }
 
 static tg_status energy_with(shared* s, tg_world* world, tg_run* run, tg_md_energy_result* out) {
-  tg_domain_params params = domain_params(s, world, s->system->parameters.cutoff);
+  const tg_list_choice list = {.nstlist = 1, .radius = s->system->parameters.cutoff};
+  tg_domain_params params = domain_params(s, world, &list);
   TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));
   tg_domain* domain = run->domain;
   TG_TRY(tg_domain_take(domain, (const double(*)[3])s->system->start.x,

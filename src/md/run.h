@@ -36,7 +36,9 @@ typedef struct tg_run {
   double (*whole_f)[3];
   long long step, last_step;
   int nstlist;
-  double list_radius; /* nm; with nstlist, part of a checkpoint */
+  double list_radius;  /* nm */
+  int prune_interval;  /* list_choice.h */
+  double inner_radius; /* nm; these four are part of a checkpoint */
   tg_md_run_result result;
 } tg_run;
 

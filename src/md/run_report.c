@@ -28,6 +28,9 @@ void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
                 system->total_degrees_of_freedom, p->cutoff, p->dt);
   tg_output_log(out, "pair list every %d steps with radius %.4f nm: %s", choice->nstlist,
                 choice->radius, choice->reason);
+  if (choice->prune_interval > 0)
+    tg_output_log(out, "pruned every %d steps to %.4f nm", choice->prune_interval,
+                  choice->inner_radius);
   tg_output_log(out, "%d processing elements (%d x %d x %d, %s), %d threads each, %s",
                 grid[0] * grid[1] * grid[2], grid[0], grid[1], grid[2],
                 tg_world_transport(domain->world), domain->params.threads,

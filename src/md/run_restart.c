@@ -50,7 +50,7 @@ static uint32_t fingerprint(const tg_md_system* system) {
 }
 
 /* How the marks travel: one array of doubles (file sizes stand beside it by name). */
-enum { MARKS = 1 + 2 * TG_E_COUNT + 5 };
+enum { MARKS = 1 + 2 * TG_E_COUNT + 5, LIST = 4 };
 
 static void pack_marks(const tg_output_marks* marks, double* out) {
   *out++ = marks->samples;
@@ -70,12 +70,14 @@ static tg_status write_at_root(tg_run* run) {
   const tg_snapshot* s = &run->snapshot;
   const tg_md_system* system = run->system;
   const tg_parameters* p = &system->parameters;
-  double marks[MARKS], list[2] = {run->nstlist, run->list_radius};
+  double marks[MARKS],
+      list[LIST] = {run->nstlist, run->list_radius, run->prune_interval, run->inner_radius};
   double heat[TG_MAX_GROUPS];
   memcpy(heat, s->heat, sizeof heat);
   pack_marks(&s->marks, marks);
-  tg_checkpoint_values values[] = {
-      {"list", list, 2}, {"thermostat heat", heat, TG_MAX_GROUPS}, {"energy sums", marks, MARKS}};
+  tg_checkpoint_values values[] = {{"list", list, LIST},
+                                   {"thermostat heat", heat, TG_MAX_GROUPS},
+                                   {"energy sums", marks, MARKS}};
   tg_checkpoint_file files[TG_OUTPUT_COUNT];
   memset(files, 0, sizeof files);
   for (int i = 0; i < TG_OUTPUT_COUNT; i++) {
@@ -120,13 +122,15 @@ static tg_status take_values(const tg_checkpoint* checkpoint, const char* path, 
 }
 
 static tg_status take_out(tg_checkpoint* checkpoint, const char* path, tg_restart* restart) {
-  double list[2], marks[MARKS];
-  TG_TRY(take_values(checkpoint, path, "list", 2, list));
+  double list[LIST], marks[MARKS];
+  TG_TRY(take_values(checkpoint, path, "list", LIST, list));
   TG_TRY(take_values(checkpoint, path, "thermostat heat", TG_MAX_GROUPS, restart->heat));
   TG_TRY(take_values(checkpoint, path, "energy sums", MARKS, marks));
   restart->step = checkpoint->step;
   restart->nstlist = (int)list[0];
   restart->list_radius = list[1];
+  restart->prune_interval = (int)list[2];
+  restart->inner_radius = list[3];
   unpack_marks(marks, &restart->marks);
   for (int i = 0; i < TG_OUTPUT_COUNT; i++) {
     restart->marks.size[i] = -1;

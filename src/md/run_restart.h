@@ -13,6 +13,8 @@ typedef struct tg_restart {
   long long step;
   int nstlist;
   double list_radius;
+  int prune_interval;
+  double inner_radius;
   double (*x)[3]; /* [atom_count], nm */
   double (*v)[3]; /* [atom_count], nm/ps */
   double heat[TG_MAX_GROUPS];

@@ -194,7 +194,7 @@ static void load_row(const tg_clusters* c, const tg_cluster_constants* constants
   real charge[TG_CLUSTER_SIZE];
   int32_t table_row[TG_CLUSTER_SIZE];
   for (size_t k = 0; k < TG_CLUSTER_SIZE; k++) {
-    charge[k] = (real)(constants->coulomb_scale * (double)data->charge[first + k]);
+    charge[k] = (real)constants->coulomb_scale * data->charge[first + k];
     table_row[k] = 2 * (constants->type_count + 1) * data->type[first + k];
   }
   for (int n = 0; n < REGISTERS; n++) {
@@ -210,8 +210,9 @@ static void store_row(const tg_row_state* state, const tg_cluster_row* row, bool
   const size_t first = (size_t)row->cluster * TG_CLUSTER_SIZE;
   real* f = force + first / V_WIDTH * 3 * V_WIDTH + first % V_WIDTH;
   for (int d = 0; d < 3; d++) {
-    for (int n = 0; n < REGISTERS; n++)
-      v_add_rows(f + d * V_WIDTH + n * V_ROWS, state->force[n][d]);
+    vreal sum[REGISTERS];
+    for (int n = 0; n < REGISTERS; n++) sum[n] = state->force[n][d];
+    v_add_cluster(f + d * V_WIDTH, sum);
   }
   if (!want_energy) return;
   sums->lj += (double)v_sum(state->lj);

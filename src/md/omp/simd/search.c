@@ -295,6 +295,20 @@ void TG_VARIANT_NAME(tg_cluster_search)(const tg_cluster_search* search, size_t 
   }
 }
 
+/* Copies those of the entries [begin, end) that hold a pair within the radius to place `kept` and
+ * on; returns where they end. Without branches, as in add_blocks. */
+static inline size_t keep_near(const tg_clusters* c, const tg_probe* probe, vreal radius2,
+                               const tg_cluster_list* from, size_t begin, size_t end,
+                               tg_cluster_list* to, size_t kept) {
+  tg_cluster_entry* entries = to->entries;
+  for (size_t e = begin; e < end; e++) {
+    const tg_cluster_entry entry = from->entries[e];
+    entries[kept] = entry;
+    kept += any_within(c, probe, (size_t)entry.block, radius2) ? 1 : 0;
+  }
+  return kept;
+}
+
 void TG_VARIANT_NAME(tg_cluster_prune)(const tg_clusters* c, double radius,
                                        const tg_cluster_list* from, tg_cluster_list* to) {
   const real reach = (real)radius + (real)1e-5;
@@ -310,13 +324,8 @@ void TG_VARIANT_NAME(tg_cluster_prune)(const tg_clusters* c, double radius,
     memcpy(probe.shift, row.shift, sizeof probe.shift);
     probe_load(c, &probe);
     const size_t begin = to->entry_count;
-    size_t plain = begin;
-    for (size_t e = row.begin; e < row.end; e++) {
-      if (e == row.plain) plain = to->entry_count;
-      if (!any_within(c, &probe, (size_t)from->entries[e].block, radius2)) continue;
-      to->entries[to->entry_count++] = from->entries[e];
-    }
-    if (row.plain == row.end) plain = to->entry_count;
+    const size_t plain = keep_near(c, &probe, radius2, from, row.begin, row.plain, to, begin);
+    to->entry_count = keep_near(c, &probe, radius2, from, row.plain, row.end, to, plain);
     if (to->entry_count == begin) continue;
     row.begin = (uint32_t)begin;
     row.plain = (uint32_t)plain;

@@ -6,7 +6,8 @@
  * TG_SIMD_DOUBLE, 0 or 1.
  *
  * A vector holds V_ROWS i-atoms x V_WIDTH j-atoms. Plain arithmetic is that of GCC's vector
- * extensions; here stands what they lack. Where AVX-512 is compiled for, float has 2 x 8 and double
+ * extensions; here stands what they lack. v_add_cluster adds each i-atom's sum over lanes to the 4
+ * places at p. Where AVX-512 is compiled for, float has 2 x 8 and double
  * 1 x 8 lanes; AVX2: float 1 x 8, double 1 x 4; else 1 x 4 of both. */
 #ifndef TG_MD_OMP_SIMD_SIMD_H
 #define TG_MD_OMP_SIMD_SIMD_H

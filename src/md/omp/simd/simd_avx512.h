@@ -35,7 +35,15 @@ static inline vreal v_gather(const real* table, vindex index) {
   return _mm512_i32gather_pd(index, table, 8);
 }
 static inline real v_sum(vreal a) { return _mm512_reduce_add_pd(a); }
-static inline void v_add_rows(real* p, vreal a) { p[0] += _mm512_reduce_add_pd(a); }
+static inline void v_add_cluster(real* p, const vreal a[4]) {
+  const vreal low = _mm512_unpacklo_pd(a[0], a[1]) + _mm512_unpackhi_pd(a[0], a[1]);
+  const vreal high = _mm512_unpacklo_pd(a[2], a[3]) + _mm512_unpackhi_pd(a[2], a[3]);
+  const vreal pairs = _mm512_shuffle_f64x2(low, high, 0x88) + _mm512_shuffle_f64x2(low, high, 0xdd);
+  const vreal sums = pairs + _mm512_shuffle_f64x2(pairs, pairs, 0xb1); /* atoms 0 1 0 1 2 3 2 3 */
+  const __m256d four =
+      _mm256_permute2f128_pd(_mm512_castpd512_pd256(sums), _mm512_extractf64x4_pd(sums, 1), 0x20);
+  _mm256_storeu_pd(p, _mm256_loadu_pd(p) + four);
+}
 static inline void v_subtract_j(real* p, vreal a) { _mm512_store_pd(p, _mm512_load_pd(p) - a); }
 
 #else
@@ -71,9 +79,14 @@ static inline vreal v_gather(const real* table, vindex index) {
   return _mm512_i32gather_ps(index, table, 4);
 }
 static inline real v_sum(vreal a) { return _mm512_reduce_add_ps(a); }
-static inline void v_add_rows(real* p, vreal a) {
-  p[0] += _mm512_mask_reduce_add_ps(0x00ff, a);
-  p[1] += _mm512_mask_reduce_add_ps(0xff00, a);
+/* a[0] has the atoms 0 and 1, a[1] the atoms 2 and 3. */
+static inline void v_add_cluster(real* p, const vreal a[2]) {
+  const vreal both = _mm512_unpacklo_ps(a[0], a[1]) + _mm512_unpackhi_ps(a[0], a[1]);
+  const vreal lanes = both + _mm512_permute_ps(both, 0x4e); /* of each 128 bits: a[0] a[1] twice */
+  const vreal sums = lanes + _mm512_shuffle_f32x4(lanes, lanes, 0xb1);
+  const __m128 four =
+      _mm_unpacklo_ps(_mm512_castps512_ps128(sums), _mm512_extractf32x4_ps(sums, 2));
+  _mm_storeu_ps(p, _mm_loadu_ps(p) + four);
 }
 static inline void v_subtract_j(real* p, vreal a) {
   const __m256 both = _mm512_castps512_ps256(a) + _mm512_extractf32x8_ps(a, 1);

@@ -68,7 +68,9 @@ static inline real v_sum(vreal a) {
   for (int k = 0; k < V_WIDTH; k++) sum += a[k];
   return sum;
 }
-static inline void v_add_rows(real* p, vreal a) { p[0] += v_sum(a); }
+static inline void v_add_cluster(real* p, const vreal a[4]) {
+  for (int k = 0; k < 4; k++) p[k] += v_sum(a[k]);
+}
 static inline void v_subtract_j(real* p, vreal a) { *(vreal*)p -= a; }
 
 #endif
