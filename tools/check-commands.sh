@@ -54,7 +54,8 @@ run_commands() { # FILE
 run_python() { # FILE
   [ -s "$1" ] || return 0
   python=${TG_PYTHON:-python3}
-  for module in $(sed -n 's/^import \([A-Za-z]*\).*/\1/p' "$1"); do
+  modules=$(sed -n 's/^import \([A-Za-z]*\).*/\1/p' "$1")
+  for module in $modules; do
     "$python" -c "import $module" 2>/dev/null || {
       echo "  skipped: Python lines that need $module"
       return 0

@@ -4,12 +4,10 @@
  * Every wait is for a 64-bit counter that only rises: *greater or equal* ends it, nothing is ever
  * reset. A message from a to b, through the mailbox of the ordered pair:
  *
- *   | step | sender a                                     | receiver b |
- *   |------|----------------------------------------------|-----------------------------------------|
- *   | 1    | waits for taken >= n-1, sets data and bytes  | | | 2    | posted = n (release), wakes
- * b                | waits for posted >= n (acquire)         | | 3    | | claimed: n-1 -> n, then
- * copies the data | | 4    | waits for taken >= n (large messages only)   | taken = n (release),
- * wakes a            |
+ * - 1. a waits for taken >= n-1, sets data and bytes
+ * - 2. a sets posted = n (release) and wakes b; b waits for posted >= n (acquire)
+ * - 3. b moves claimed from n-1 to n, then copies the data
+ * - 4. b sets taken = n (release) and wakes a; a waits for taken >= n for large messages only
  *
  * Small messages are copied into the mailbox, so that a need not wait; large ones are copied once,
  * straight from a's buffer to b's. When the world is aborted during step 4, a withdraws the message
