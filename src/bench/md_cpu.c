@@ -193,21 +193,23 @@ static void invite_openmm(const tg_bench_md_cpu_params* params, tg_bench_md_cpu_
     return;
   }
   snprintf(out->openmm, sizeof out->openmm, "%s", openmm->version);
-  out->series_count = 3;
-  snprintf(out->series[1].name, sizeof out->series[1].name, "OpenMM native");
-  snprintf(out->series[2].name, sizeof out->series[2].name, "OpenMM gromacs");
+  static const char* const variants[] = {"native", "gromacs"};
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+    tg_bench_series* series = &out->series[out->series_count++];
+    series->variant = variants[i];
+    snprintf(series->name, sizeof series->name, "OpenMM %s", variants[i]);
+  }
 }
 
 static tg_status take_turns(const tg_bench_md_cpu_params* params, const char* folder,
                             tg_openmm* openmm, tg_bench_md_cpu_result* out) {
-  static const char* const variants[] = {NULL, "native", "gromacs"};
   tg_md_run_result unused;
   TG_TRY(run_throng(params, folder, params->warm_up, &unused));
   for (int repeat = 0; repeat < params->repeats; repeat++) {
     TG_TRY(measure_throng(params, folder, out));
     for (int s = 1; s < out->series_count; s++) {
       tg_bench_series* series = &out->series[s];
-      TG_TRY(tg_openmm_measure(openmm, variants[s], params->steps, &series->us[series->count]));
+      TG_TRY(tg_openmm_measure(openmm, series->variant, params->steps, &series->us[series->count]));
       series->count++;
     }
     for (int s = 0; s < out->series_count; s++) {

@@ -37,6 +37,7 @@ typedef struct tg_bench_md_cpu_params {
 
 typedef struct tg_bench_series {
   char name[128];
+  const char* variant;              /* of OpenMM's system (bench/openmm.h); NULL: throng */
   double us[TG_BENCH_MOST_REPEATS]; /* per step; [count] in the order of measurement */
   int count;
 } tg_bench_series;
