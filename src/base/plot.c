@@ -36,11 +36,19 @@ static int count_panels(const tg_plot* plot) {
   return count > 0 ? count : 1;
 }
 
-static tg_status check_plot(const tg_plot* plot, const char* path, bool* png) {
+static bool ends_in(const char* path, const char* ending) {
   const char* dot = strrchr(path, '.');
-  *png = dot && tg_compare_nocase(dot, ".png") == 0;
-  if (!*png && (!dot || tg_compare_nocase(dot, ".svg") != 0))
-    return tg_fail(TG_ERR_INPUT, "%s: a plot's name must end in .svg or .png", path);
+  return dot && tg_compare_nocase(dot, ending) == 0;
+}
+
+tg_status tg_plot_check_name(const char* path) {
+  if (ends_in(path, ".png") || ends_in(path, ".svg")) return TG_OK;
+  return tg_fail(TG_ERR_INPUT, "%s: a plot's name must end in .svg or .png", path);
+}
+
+static tg_status check_plot(const tg_plot* plot, const char* path, bool* png) {
+  TG_TRY(tg_plot_check_name(path));
+  *png = ends_in(path, ".png");
   int drawn[MOST_PANELS] = {0};
   for (int i = 0; i < plot->curve_count; i++) {
     const tg_plot_curve* curve = &plot->curves[i];

@@ -28,6 +28,9 @@ typedef struct tg_plot {
  * gnuplot is missing: TG_ERR_MACHINE with the package to install; nothing is left behind. */
 tg_status tg_plot_write(const tg_plot* plot, const char* path);
 
+/** TG_ERR_INPUT unless path ends in .svg or .png: for a look before the work that is plotted. */
+tg_status tg_plot_check_name(const char* path);
+
 /** "gnuplot 5.4 patchlevel 4" or the like into out, from the program itself. TG_ERR_MACHINE, with
  * the package to install, if it is missing. */
 tg_status tg_plot_program(char* out, size_t size);

@@ -251,8 +251,14 @@ tg_status tg_domain_partition(tg_domain* domain) {
   for (size_t i = 0; i < domain->local_count; i++) domain->local_of_global[domain->global[i]] = -1;
   TG_TRY(migrate(domain));
   double reach = domain->params.list_radius + 2 * domain->system->group_radius;
-  TG_TRY(tg_halo_plan(domain->halo, domain->system->box, reach, domain->home_count,
-                      (const double(*)[3])domain->centre));
+  tg_status status = tg_halo_plan(domain->halo, domain->system->box, reach, domain->home_count,
+                                  (const double(*)[3])domain->centre);
+  if (status == TG_ERR_INPUT)
+    tg_fail_context(status,
+                    "domains must hold a pair list of %.4g nm and constraint groups of up to %.4g "
+                    "nm across: ",
+                    domain->params.list_radius, 2 * domain->system->group_radius);
+  TG_TRY(status);
   domain->local_count = domain->home_count + tg_halo_halo_count(domain->halo);
   domain->list_age = 0;
   long long listed = 0;

@@ -241,12 +241,12 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
                    run->step, run->last_step);
   run->result.first_step = run->step;
   tg_thermostat_start(p, s->system->degrees_of_freedom, &run->thermostat);
+  /* before the output is opened: a start that is refused leaves the folder as it was */
+  tg_status status = s->restart.x ? start_from_restart(run, &s->restart) : start_fresh(run);
+  TG_TRY(tg_world_agree(world, status));
   TG_TRY(open_output(run, s));
   tg_run_report_start(run, &choice);
-  tg_status status = s->restart.x ? start_from_restart(run, &s->restart) : start_fresh(run);
-  if (status == TG_OK)
-    status =
-        p->integrator == TG_INTEGRATOR_LEAP_FROG ? tg_run_leap_frog(run) : tg_run_minimise(run);
+  status = p->integrator == TG_INTEGRATOR_LEAP_FROG ? tg_run_leap_frog(run) : tg_run_minimise(run);
   run->result.last_step = run->step;
   status = wind_up(run, status);
   tg_status closed = tg_output_close(&run->output);
@@ -276,6 +276,7 @@ static void free_shared(shared* s) {
 tg_status tg_md_run(const tg_md_job* job, tg_md_run_result* out) {
   TG_TRY(check_job(job));
   if (!job->output) return tg_fail(TG_ERR_INPUT, "no output folder (-o)");
+  if (job->plot) TG_TRY(tg_run_plot_check(job));
   tg_world_params params;
   TG_TRY(world_params(job, &params));
   tg_md_run_result result = {0};

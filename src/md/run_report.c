@@ -165,6 +165,19 @@ static tg_status read_table(const char* path, const int* columns, table* out) {
   return status;
 }
 
+tg_status tg_run_plot_check(const tg_md_job* job) {
+  TG_TRY(tg_plot_check_name(job->plot));
+  char in_output[4096], folder[4096];
+  const char* slash = strrchr(job->plot, '/');
+  if (!slash) return TG_OK;
+  TG_TRY(tg_path_join(job->output, slash + 1, in_output, sizeof in_output));
+  if (strcmp(in_output, job->plot) == 0) return TG_OK; /* that folder will be made */
+  snprintf(folder, sizeof folder, "%.*s", (int)(slash - job->plot), job->plot);
+  if (slash == job->plot || tg_path_exists(folder)) return TG_OK;
+  return tg_fail(TG_ERR_INPUT, "%s: cannot be written: the folder %s does not exist; make it first",
+                 job->plot, folder);
+}
+
 tg_status tg_run_plot(const tg_md_job* job, const tg_md_system* system) {
   static const tg_energy_term terms[CURVES] = {TG_E_POTENTIAL, TG_E_CONSERVED, TG_E_TEMPERATURE};
   int columns[1 + CURVES] = {0};

@@ -10,6 +10,9 @@
 void tg_run_report_start(tg_run* run, const tg_list_choice* choice);
 /** Collective: averages, drift, speed and time split into md.log, and into run->result. */
 tg_status tg_run_report_end(tg_run* run);
+/** Local, before the run: TG_ERR_INPUT for a plot of job->plot's name or folder that could not be
+ * written. */
+tg_status tg_run_plot_check(const tg_md_job* job);
 /** Local: job->plot from the energies in the output folder. */
 tg_status tg_run_plot(const tg_md_job* job, const tg_md_system* system);
 
