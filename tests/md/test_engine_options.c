@@ -170,10 +170,14 @@ static void the_motion_of_groups_is_removed(void** state) {
                                       "comm-mode = linear\ncomm-grps = ETH SOL\nnstcomm = 1\n"};
   for (int removed = 0; removed < 2; removed++) {
     char mdp[512];
-    snprintf(mdp, sizeof mdp, ENGINE_PHYSICS "dt = 0.001\nnsteps = 20\nnstlist = 10\n%s",
+    snprintf(mdp, sizeof mdp,
+             ENGINE_PHYSICS
+             "dt = 0.001\nnsteps = 20\nverlet-buffer-tolerance = -1\n"
+             "rlist = 1.0\nnstlist = 10\n%s",
              modes[removed]);
     tg_checkpoint end;
     run_checkpoint(removed ? "removed" : "kept", mdp, engine_path("drifting.gro"), NULL, &end);
+    assert_int_equal(end.step, 20);
     add_up((const double(*)[3])end.v, 0, ENGINE_ATOMS, all);
     add_up((const double(*)[3])end.v, 0, ETHANOL_ATOMS, ethanol);
     tg_checkpoint_free(&end);
@@ -245,6 +249,7 @@ static void thermostats_reach_their_temperature(void** state) {
     tg_free(temperature);
     if (!(fabs(mean - runs[r].mean) < 8) || !(rms < 10))
       fail_msg("%s: %.2f K +- %.2f, expected %.2f", runs[r].name, mean, rms, runs[r].mean);
+    assert_true(end.step > 200);
     add_up((const double(*)[3])end.v, 0, ETHANOL_ATOMS, ethanol);
     add_up((const double(*)[3])end.v, ETHANOL_ATOMS, ENGINE_ATOMS, water);
     tg_checkpoint_free(&end);
