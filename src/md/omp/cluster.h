@@ -13,7 +13,9 @@
  * lane as a j-atom, mirrored as an i-atom, so no two of them meet and no mask is needed.
  *
  * Positions are stored relative to their block's origin, a multiple of 1/2 nm. Differences of
- * origins are exact in float, so the error of a distance does not grow with the box. */
+ * origins are exact in float, so the error of a distance does not grow with the box: it is that of
+ * a float of the size of the cut-off. Where all atoms are within TG_CLUSTER_ONE_ORIGIN nm of a
+ * common origin, floats relative to that are about as good, and a pair costs less. */
 #ifndef TG_MD_OMP_CLUSTER_H
 #define TG_MD_OMP_CLUSTER_H
 
@@ -28,6 +30,7 @@ enum {
   TG_CLUSTER_SIZE = 4,  /* atoms of an i-cluster */
   TG_CLUSTER_GROUP = 4, /* blocks that share a flag "this thread added forces here" */
   TG_CLUSTER_FILLER = 1000,
+  TG_CLUSTER_ONE_ORIGIN = 4, /* nm */
 };
 
 /** A box around the atoms of an i-cluster or a block, nm, in the wrapped positions of the search;
@@ -65,6 +68,7 @@ typedef struct tg_clusters {
   uint8_t* lj_count; /* [slot_count / 4] atoms with LJ; they come first in their cluster */
   size_t slot_capacity, atom_capacity, column_capacity;
   bool has_zones;
+  bool one_origin; /* all blocks have the same origin */
 } tg_clusters;
 
 /** A block in the list of an i-cluster. */

@@ -94,6 +94,9 @@ static tg_status sort_atoms(tg_clusters* c, const tg_nonbonded_atoms* atoms, dou
   TG_TRY(TG_ALLOCATE(n, "sort keys", &sort->key));
   TG_TRY(TG_ALLOCATE(n, "sort order", &sort->order));
   wrap_atoms(c, atoms, sort->atoms);
+  c->one_origin = true;
+  for (int d = 0; d < 3; d++)
+    if (c->high[d] - c->low[d] > 2 * TG_CLUSTER_ONE_ORIGIN - 1) c->one_origin = false;
   choose_columns(c, n, column_factor, &sort->bins);
   const size_t keys = (size_t)c->columns[0] * (size_t)c->columns[1] * (size_t)sort->bins;
   TG_TRY(TG_ALLOCATE(keys + 1, "sort bins", &sort->start));
@@ -196,7 +199,8 @@ static void fill_block(tg_clusters* c, const tg_slot_data* data, size_t block,
   for (size_t d = 0; d < 3; d++) {
     c->j_bound[d * c->bound_stride + block] = around.low[d];
     c->j_bound[(d + 3) * c->bound_stride + block] = around.high[d];
-    origin[d] = rint((double)around.low[d] + (double)around.high[d]) / 2;
+    origin[d] = c->one_origin ? rint(c->low[d] + c->high[d]) / 2
+                              : rint((double)around.low[d] + (double)around.high[d]) / 2;
     put(c, c->origin, block * 4 + d, origin[d]);
   }
   for (size_t k = 0; k < width; k++) {

@@ -33,6 +33,7 @@ typedef struct tg_row_state {
 typedef struct tg_kernel_data {
   const real *x, *charge, *root6, *root12, *origin, *table;
   const int32_t* type;
+  bool one_origin;
   vreal cutoff2, rf_k, rf_k2, rf_c, edge6;
 } tg_kernel_data;
 
@@ -49,8 +50,8 @@ static inline __attribute__((always_inline)) void pair_entry(const tg_kernel_dat
   const real* xj = data->x + block * 3 * V_WIDTH;
   vreal j[3], back[3];
   for (int d = 0; d < 3; d++) {
-    j[d] =
-        v_load_j(xj + d * V_WIDTH) + (v_set(data->origin[block * 4 + (size_t)d]) - row->origin[d]);
+    j[d] = v_load_j(xj + d * V_WIDTH);
+    if (!data->one_origin) j[d] += v_set(data->origin[block * 4 + (size_t)d]) - row->origin[d];
     back[d] = v_set(0);
   }
   const vreal charge_j = v_load_j(data->charge + block * V_WIDTH);
@@ -231,6 +232,7 @@ static void compute(const tg_clusters* c, const tg_cluster_constants* constants,
       .origin = c->origin,
       .table = constants->table,
       .type = c->type,
+      .one_origin = c->one_origin,
       .cutoff2 = v_set((real)(constants->cutoff * constants->cutoff)),
       .rf_k = v_set((real)constants->rf_k),
       .rf_k2 = v_set((real)(2 * constants->rf_k)),

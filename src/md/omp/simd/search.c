@@ -43,7 +43,8 @@ static inline bool any_within(const tg_clusters* c, const tg_probe* probe, size_
   const real* origin = (const real*)c->origin + block * 4;
   vreal j[3];
   for (int d = 0; d < 3; d++) {
-    j[d] = v_load_j(xj + d * V_WIDTH) + (v_set(origin[d]) - probe->origin[d]);
+    j[d] = v_load_j(xj + d * V_WIDTH);
+    if (!c->one_origin) j[d] += v_set(origin[d]) - probe->origin[d];
   }
   vmask any = {0};
   for (int n = 0; n < REGISTERS; n++) {

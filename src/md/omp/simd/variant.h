@@ -14,11 +14,11 @@ void TG_VARIANT_NAME(tg_cluster_prune)(const tg_clusters* clusters, double radiu
                                        const tg_cluster_list* from, tg_cluster_list* to);
 
 /** A periodic shift cut in two: what goes into the origin (a multiple of 1/2 nm: exact) and what is
- * added to the relative positions (returned). */
+ * added to the relative positions (returned); with one origin for all, everything. */
 static inline real TG_VARIANT_NAME(tg_cluster_shift)(const tg_clusters* c, size_t block, int shift,
                                                      int d, real* origin) {
   const double whole = shift * c->box[d];
-  const double coarse = rint(2 * whole) / 2;
+  const double coarse = c->one_origin ? 0 : rint(2 * whole) / 2;
   *origin = (real)((double)((const real*)c->origin)[block * 4 + (size_t)d] + coarse);
   return (real)(whole - coarse);
 }
