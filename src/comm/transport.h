@@ -97,6 +97,7 @@ tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* co
 tg_status tg_loop_open(const tg_world_params* params, tg_world** out);
 void tg_loop_close(tg_world** world);
 tg_status tg_mpi_open(const tg_world_params* params, tg_world** out);
+tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out);
 tg_status tg_mpi_close(tg_world** world, tg_status status);
 
 /** Fills in what the transports have in common. */

@@ -50,6 +50,19 @@ tg_status tg_world_open(const tg_world_params* params, tg_world** out) {
   return tg_loop_open(&known, out);
 }
 
+tg_status tg_world_open_communicator(const void* communicator, double deadline_s, tg_world** out) {
+  tg_world_params params = {.transport = communicator ? "mpi" : "loop",
+                            .deadline_s = deadline_s,
+                            .communicator = communicator};
+  return tg_world_open(&params, out);
+}
+
+tg_status tg_world_open_fortran(int communicator, double deadline_s, tg_world** out) {
+  tg_world_params params = {.transport = "mpi", .deadline_s = deadline_s};
+  params = with_defaults(&params);
+  return tg_mpi_open_fortran(&params, communicator, out);
+}
+
 tg_status tg_world_close(tg_world** world, tg_status status) {
   if (!world || !*world) return status;
   if (strcmp((*world)->ops->name, "mpi") == 0) return tg_mpi_close(world, status);

@@ -15,10 +15,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <throng/world.h>
 
 #include "base/status.h"
-
-typedef struct tg_world tg_world;
 
 typedef struct tg_world_params {
   const char* transport; /* "loop" or "mpi"; NULL: mpi under a launcher with more than one rank */
@@ -45,16 +44,11 @@ tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* 
  * single PE. MPI must have been initialised by the caller, and is finalised by it, after the close.
  */
 tg_status tg_world_open(const tg_world_params* params, tg_world** out);
-/** Collective, null-safe, sets NULL: agrees on the outcome; status is this PE's. Returns as
- * tg_world_run. */
-tg_status tg_world_close(tg_world** world, tg_status status);
 
 /** True when this process was started by an MPI launcher with more than one rank (environment
  * only). */
 int tg_world_under_launcher(void);
 
-int tg_world_pe(const tg_world* world);
-int tg_world_pe_count(const tg_world* world);
 /** "loop" or "mpi". */
 const char* tg_world_transport(const tg_world* world);
 
@@ -65,9 +59,6 @@ void tg_world_note(tg_world* world, const char* what, int64_t part, int64_t turn
 /** Collective. Returns when all have arrived. */
 tg_status tg_world_barrier(tg_world* world);
 
-/** Collective: values[count] become the sum over PEs, added in PE order (bit-reproducible), the
- * same on every PE. */
-tg_status tg_world_sum_doubles(tg_world* world, double* values, size_t count);
 /** Collective: element-wise maximum / sum of integers. */
 tg_status tg_world_max_int64(tg_world* world, int64_t* values, size_t count);
 tg_status tg_world_sum_int64(tg_world* world, int64_t* values, size_t count);

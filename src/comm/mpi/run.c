@@ -10,6 +10,11 @@ tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* co
   return tg_mpi_open(params, &none);
 }
 
+tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out) {
+  (void)communicator;
+  return tg_mpi_open(params, out);
+}
+
 tg_status tg_mpi_close(tg_world** world, tg_status status) {
   (void)world;
   return status;
@@ -228,6 +233,13 @@ tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
   if (status != TG_OK) return tg_mpi_close(&world, status);
   *out = world;
   return TG_OK;
+}
+
+tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out) {
+  tg_world_params known = *params;
+  MPI_Comm all = MPI_Comm_f2c((MPI_Fint)communicator);
+  known.communicator = &all;
+  return tg_mpi_open(&known, out);
 }
 
 tg_status tg_mpi_close(tg_world** pointer, tg_status status) {

@@ -39,7 +39,7 @@ tg_status tg_mpi_node_create(tg_world* world, int node_size) {
   MPI_Group all, node;
   int rank = 0;
   const char* text = getenv("TG_NODE_SIZE");
-  if (node_size <= 0 && text) node_size = atoi(text);
+  if (node_size <= 0 && text) node_size = (int)strtol(text, NULL, 10);
   MPI_Comm_split_type(link->data, MPI_COMM_TYPE_SHARED, world->pe, MPI_INFO_NULL, &machine);
   MPI_Comm_rank(machine, &rank);
   MPI_Comm_split(machine, node_size > 0 ? rank / node_size : 0, rank, &link->node);
