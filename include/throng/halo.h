@@ -33,7 +33,7 @@ typedef struct tg_halo tg_halo;
 
 typedef struct tg_halo_params {
   int grid[3];          /* domains along x, y, z; their product is the world's PE count */
-  const char* schedule; /* "host" (also NULL), "pulse", "fused" or "direct" */
+  const char* schedule; /* "host", "pulse" (also NULL), "fused" or "direct" */
   double margin; /* room for messages is the largest so far x margin, >= 1; 0: the default, 1.25 */
   /** Receives words about memory that had to grow; NULL: silent. PE 0 only. */
   void (*message)(void* context, const char* line);

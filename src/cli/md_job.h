@@ -75,7 +75,7 @@ typedef struct tg_cli_md_machine {
        TG_CLI_CHOICE,                                                                              \
        offsetof(type, machine.halo),                                                               \
        "host|pulse|fused|direct",                                                                  \
-       "schedule of the halo exchange; the result is the same to the last bit (default host)",     \
+       "schedule of the halo exchange; the result is the same to the last bit (default pulse)",    \
        false},                                                                                     \
   {                                                                                                \
     "threads", 0, TG_CLI_INT, offsetof(type, machine.threads), "N",                                \

@@ -180,9 +180,7 @@ static tg_status direct_up(tg_halo* halo, const tg_halo_data* data) {
   for (int i = 0; i < l->count; i++) {
     size_t count = l->lanes[i].receive_count;
     TG_TRY(tg_halo_lanes_slot(halo, data, i, TG_HALO_UP, &slot));
-    for (size_t k = 0; k < count; k++)
-      memcpy((char*)slot + k * data->size,
-             data->base + plan->receive[plan->receive_start[i] + k] * data->stride, data->size);
+    tg_halo_gather(data, plan->receive + plan->receive_start[i], count, slot);
     TG_TRY(tg_halo_lanes_send(halo, data, i, TG_HALO_UP, count));
   }
   tg_status status = TG_RESERVE((size_t)l->count * sizeof(void*), "halo messages", &halo->packed,

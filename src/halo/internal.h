@@ -104,6 +104,8 @@ void tg_halo_across(const double box[3][3], const double height[3], const double
  * other, added in the array's own precision. */
 void tg_halo_pack(const tg_halo_data* data, const uint32_t* index, size_t count,
                   const double (*shift)[3], int shift_count, void* out);
+/** As tg_halo_pack, never shifted. */
+void tg_halo_gather(const tg_halo_data* data, const uint32_t* index, size_t count, void* out);
 /** Elements first, first + 1 ... into out. */
 void tg_halo_pack_slice(const tg_halo_data* data, size_t first, size_t count, void* out);
 void tg_halo_unpack_slice(const tg_halo_data* data, size_t first, size_t count, const void* in);

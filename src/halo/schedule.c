@@ -13,7 +13,7 @@ static const tg_halo_schedule* const schedules[] = {
 enum { SCHEDULES = sizeof schedules / sizeof *schedules };
 
 const tg_halo_schedule* tg_halo_schedule_find(const char* name) {
-  if (!name) return schedules[0];
+  if (!name) return &tg_halo_schedule_pulse; /* docs/performance.md says why */
   for (size_t i = 0; i < SCHEDULES; i++)
     if (strcmp(name, schedules[i]->name) == 0) return schedules[i];
   return NULL;

@@ -17,7 +17,7 @@
 void tg_md_job_default(tg_md_job* job) {
   memset(job, 0, sizeof *job);
   job->backend = "omp";
-  job->halo = "host";
+  job->halo = "pulse";
   job->precision = "mixed";
   job->checkpoint_minutes = 15;
 }

@@ -277,7 +277,7 @@ static tg_status back_to_back(tg_world* world, void* context) {
   domain* at = NULL;
   TG_TRY(TG_ALLOCATE(1, "a domain", &at));
   layout wanted = {.reach = 0.8, .atoms = 60, .filled = 1};
-  tg_halo_params params = {0};
+  tg_halo_params params = {.schedule = "host"}; /* the others: test_schedules.c */
   tg_status status = tg_halo_choose_grid(tg_world_pe_count(world), box, wanted.reach, params.grid);
   if (status == TG_OK) status = tg_halo_create(world, &params, &at->halo);
   if (status == TG_OK) status = domain_plan(world, &wanted, 0, at);
