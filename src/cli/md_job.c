@@ -51,6 +51,7 @@ tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* m
   out->include_count = input->includes.count;
   if (machine->backend) out->backend = machine->backend;
   if (machine->precision) out->precision = machine->precision;
+  if (machine->halo) out->halo = machine->halo;
   out->transport = machine->transport;
   out->threads = machine->threads;
   out->message = say;

@@ -18,7 +18,7 @@ typedef struct tg_cli_md_input {
 } tg_cli_md_input;
 
 typedef struct tg_cli_md_machine {
-  const char *backend, *precision, *transport, *pe;
+  const char *backend, *precision, *transport, *pe, *halo;
   int threads;
 } tg_cli_md_machine;
 
@@ -69,6 +69,13 @@ typedef struct tg_cli_md_machine {
        offsetof(type, machine.transport),                                                          \
        "loop|mpi",                                                                                 \
        "how they talk: threads of this process, or MPI (default mpi under mpirun, else loop)",     \
+       false},                                                                                     \
+      {"halo",                                                                                     \
+       0,                                                                                          \
+       TG_CLI_CHOICE,                                                                              \
+       offsetof(type, machine.halo),                                                               \
+       "host|pulse|fused|direct",                                                                  \
+       "schedule of the halo exchange; the result is the same to the last bit (default pulse)",    \
        false},                                                                                     \
   {                                                                                                \
     "threads", 0, TG_CLI_INT, offsetof(type, machine.threads), "N",                                \

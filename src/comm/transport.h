@@ -6,7 +6,10 @@
 #ifndef TG_COMM_TRANSPORT_H
 #define TG_COMM_TRANSPORT_H
 
-#include "comm/world.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "comm/symmetric.h"
 
 enum {
   TG_NO_PE = -1,           /* tg_message: nothing to send, or nothing to receive */
@@ -26,6 +29,26 @@ typedef struct tg_message {
   size_t* grown_bytes;
 } tg_message;
 
+/** Symmetric memory as one PE sees it. A PE's block: [bytes] of data, then its signals, each in a
+ * cache line of its own. */
+struct tg_symmetric {
+  tg_world* world;
+  size_t bytes;
+  int signal_count;
+  char** base;        /* [pe_count] the blocks; NULL: out of reach */
+  uint64_t number;    /* of its creation in this world, from 1 */
+  void* share;        /* the transport's */
+  tg_symmetric* next; /* mpi: all that exist here, the newest first */
+};
+
+/** Waiting for any of several signals to be >= value. */
+typedef struct tg_symmetric_wait_list {
+  tg_symmetric* symmetric;
+  const tg_symmetric_source* sources; /* [count] */
+  int count;
+  uint64_t value;
+} tg_symmetric_wait_list;
+
 typedef struct tg_transport_ops {
   const char* name;
   /** to and from are other PEs, or TG_NO_PE. */
@@ -38,6 +61,18 @@ typedef struct tg_transport_ops {
   void (*abort)(tg_world* world, tg_status status, const char* message);
   /** TG_OK, or the status of the abort, its message set. */
   tg_status (*aborted)(tg_world* world);
+  /** After a signal of pe has been raised by a store; NULL: its waits poll. */
+  void (*wake)(tg_world* world, int pe);
+  /** Collective: fills in base; on failure leaves nothing behind that is not its own. */
+  tg_status (*symmetric_create)(tg_symmetric* symmetric);
+  /** Local: releases symmetric itself too, in time. */
+  void (*symmetric_destroy)(tg_symmetric* symmetric);
+  /** To a PE whose base is NULL. */
+  tg_status (*symmetric_put)(tg_symmetric* symmetric, int pe, size_t offset, const void* data,
+                             size_t bytes, int signal, tg_signal_op op, uint64_t value);
+  /** Takes in what has been put by message; NULL: nothing ever is. */
+  void (*symmetric_progress)(tg_world* world);
+  tg_status (*symmetric_wait)(const tg_symmetric_wait_list* list, int* which);
 } tg_transport_ops;
 
 struct tg_world {
@@ -46,7 +81,9 @@ struct tg_world {
   int pe, pe_count;
   double deadline_s;
   tg_status agreed; /* the failure that the latest call agreed on, else TG_OK */
-  char* gathered;   /* scratch of the reductions */
+  const char* note; /* what this PE is doing, for messages; NULL: nothing in particular */
+  int64_t note_part, note_turn;
+  char* gathered; /* scratch of the reductions */
   size_t gathered_capacity;
   char* work; /* scratch of the message versions */
   size_t work_capacity;
@@ -55,6 +92,13 @@ struct tg_world {
 /** Runs a world of one transport, as tg_world_run. */
 tg_status tg_loop_run(const tg_world_params* params, tg_world_main main, void* context);
 tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context);
+
+/** A world that is not run but opened; loop: of one PE. Closing agrees on nothing. */
+tg_status tg_loop_open(const tg_world_params* params, tg_world** out);
+void tg_loop_close(tg_world** world);
+tg_status tg_mpi_open(const tg_world_params* params, tg_world** out);
+tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out);
+tg_status tg_mpi_close(tg_world** world, tg_status status);
 
 /** Fills in what the transports have in common. */
 void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int pe, int pe_count,
@@ -69,6 +113,16 @@ tg_status tg_world_give_up(tg_world* world, tg_status status);
 
 /** The message of a wait that met its deadline; aborts the world and returns TG_ERR_MACHINE. */
 tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what);
+
+/** A signal of pe, whose block must be in reach. */
+_Atomic uint64_t* tg_symmetric_counter(const tg_symmetric* symmetric, int pe, int signal);
+/** Bytes of data and signals of one PE. */
+size_t tg_symmetric_block_bytes(const tg_symmetric* symmetric);
+void tg_symmetric_raise(_Atomic uint64_t* counter, tg_signal_op op, uint64_t value);
+/** Whether one has arrived, and which. */
+bool tg_symmetric_arrived(const tg_symmetric_wait_list* list, int* which);
+/** As tg_world_late, for the first of the list; returns the status of the abort that counts. */
+tg_status tg_symmetric_late(const tg_symmetric_wait_list* list, double waited_s);
 
 /** Barrier (dissemination), all-gather (Bruck) and broadcast (binomial tree) by messages. */
 tg_status tg_messages_barrier(tg_world* world);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,18 +26,59 @@ int tg_world_under_launcher(void) {
   return 0;
 }
 
-tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context) {
+static tg_world_params with_defaults(const tg_world_params* params) {
   tg_world_params known = *params;
   if (!(known.deadline_s > 0)) known.deadline_s = DEFAULT_DEADLINE_S;
   if (!known.transport) known.transport = tg_world_under_launcher() ? "mpi" : "loop";
+  return known;
+}
+
+static tg_status unknown_transport(const char* name) {
+  return tg_fail(TG_ERR_INPUT, "world: transport '%s' is not known; give loop or mpi", name);
+}
+
+tg_status tg_world_open(const tg_world_params* params, tg_world** out) {
+  *out = NULL;
+  tg_world_params known = with_defaults(params);
+  if (strcmp(known.transport, "mpi") == 0) return tg_mpi_open(&known, out);
+  if (strcmp(known.transport, "loop") != 0) return unknown_transport(known.transport);
+  if (known.pe_count > 1)
+    return tg_fail(TG_ERR_INPUT,
+                   "world: %d processing elements in one thread; only one can be opened, more are "
+                   "run",
+                   known.pe_count);
+  return tg_loop_open(&known, out);
+}
+
+tg_status tg_world_open_communicator(const void* communicator, double deadline_s, tg_world** out) {
+  tg_world_params params = {.transport = communicator ? "mpi" : "loop",
+                            .deadline_s = deadline_s,
+                            .communicator = communicator};
+  return tg_world_open(&params, out);
+}
+
+tg_status tg_world_open_fortran(int communicator, double deadline_s, tg_world** out) {
+  tg_world_params params = {.transport = "mpi", .deadline_s = deadline_s};
+  params = with_defaults(&params);
+  return tg_mpi_open_fortran(&params, communicator, out);
+}
+
+tg_status tg_world_close(tg_world** world, tg_status status) {
+  if (!world || !*world) return status;
+  if (strcmp((*world)->ops->name, "mpi") == 0) return tg_mpi_close(world, status);
+  tg_loop_close(world);
+  return status;
+}
+
+tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context) {
+  tg_world_params known = with_defaults(params);
   if (known.pe_count < 0)
     return tg_fail(TG_ERR_INPUT, "world: %d processing elements asked for; give 1 or more",
                    known.pe_count);
   for (size_t i = 0; i < sizeof transports / sizeof *transports; i++)
     if (strcmp(known.transport, transports[i].name) == 0)
       return transports[i].run(&known, main, context);
-  return tg_fail(TG_ERR_INPUT, "world: transport '%s' is not known; give loop or mpi",
-                 known.transport);
+  return unknown_transport(known.transport);
 }
 
 void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int pe, int pe_count,
@@ -67,12 +109,22 @@ tg_status tg_world_give_up(tg_world* world, tg_status status) {
 }
 
 tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what) {
-  tg_status status = tg_fail(
-      TG_ERR_MACHINE,
-      "PE %d waited %.3g s for PE %d in %s, longer than the deadline of %.3g s; that PE is stuck, "
-      "gone, or much slower: see its messages, or raise the deadline",
-      world->pe, waited_s, partner, what, world->deadline_s);
+  char doing[128] = "";
+  if (world->note)
+    snprintf(doing, sizeof doing, " (%s %lld, exchange %lld)", world->note,
+             (long long)world->note_part, (long long)world->note_turn);
+  tg_status status = tg_fail(TG_ERR_MACHINE,
+                             "PE %d waited %.3g s for PE %d in %s%s, longer than the deadline of "
+                             "%.3g s; that PE is stuck, "
+                             "gone, or much slower: see its messages, or raise the deadline",
+                             world->pe, waited_s, partner, what, doing, world->deadline_s);
   return tg_world_give_up(world, status);
+}
+
+void tg_world_note(tg_world* world, const char* what, int64_t part, int64_t turn) {
+  world->note = what;
+  world->note_part = part;
+  world->note_turn = turn;
 }
 
 int tg_world_pe(const tg_world* world) { return world->pe; }

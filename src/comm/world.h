@@ -15,15 +15,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <throng/world.h>
 
 #include "base/status.h"
-
-typedef struct tg_world tg_world;
 
 typedef struct tg_world_params {
   const char* transport; /* "loop" or "mpi"; NULL: mpi under a launcher with more than one rank */
   int pe_count; /* loop: how many; mpi: 0 (the communicator's size) or that size, else an error */
-  double deadline_s; /* seconds a wait may last; <= 0: the default, 60 */
+  double deadline_s;        /* seconds a wait may last; <= 0: the default, 60 */
+  const void* communicator; /* mpi: points to the caller's MPI_Comm (duplicated); NULL: all */
+  int node_size; /* mpi: PEs per node that share memory, so that a larger machine can be tried on a
+                    smaller one; 0: TG_NODE_SIZE from the environment, else all of a machine */
 } tg_world_params;
 
 /** What one PE does. Its status is the PE's result. */
@@ -38,21 +40,25 @@ typedef tg_status (*tg_world_main)(tg_world* world, void* context);
  * its exit code instead. */
 tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context);
 
+/** Collective: makes a world that the calling thread then uses: transport mpi, or loop with a
+ * single PE. MPI must have been initialised by the caller, and is finalised by it, after the close.
+ */
+tg_status tg_world_open(const tg_world_params* params, tg_world** out);
+
 /** True when this process was started by an MPI launcher with more than one rank (environment
  * only). */
 int tg_world_under_launcher(void);
 
-int tg_world_pe(const tg_world* world);
-int tg_world_pe_count(const tg_world* world);
 /** "loop" or "mpi". */
 const char* tg_world_transport(const tg_world* world);
+
+/** Local: what this PE does from now on, for the message of a wait that meets its deadline: "what
+ * part, exchange turn". what is not copied; NULL: nothing in particular. */
+void tg_world_note(tg_world* world, const char* what, int64_t part, int64_t turn);
 
 /** Collective. Returns when all have arrived. */
 tg_status tg_world_barrier(tg_world* world);
 
-/** Collective: values[count] become the sum over PEs, added in PE order (bit-reproducible), the
- * same on every PE. */
-tg_status tg_world_sum_doubles(tg_world* world, double* values, size_t count);
 /** Collective: element-wise maximum / sum of integers. */
 tg_status tg_world_max_int64(tg_world* world, int64_t* values, size_t count);
 tg_status tg_world_sum_int64(tg_world* world, int64_t* values, size_t count);

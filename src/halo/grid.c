@@ -35,6 +35,40 @@ int tg_halo_owner(const tg_halo* halo, const double box[3], const double centre[
   return pe;
 }
 
+tg_status tg_halo_heights(const double box[3][3], double height[3]) {
+  const double ax = box[0][0], bx = box[1][0], by = box[1][1];
+  const double cx = box[2][0], cy = box[2][1], cz = box[2][2];
+  if (!(ax > 0 && by > 0 && cz > 0) || box[0][1] != 0 || box[0][2] != 0 || box[1][2] != 0)
+    return tg_fail(TG_ERR_INPUT,
+                   "halo: box vectors (%g %g %g), (%g %g %g), (%g %g %g); the first must lie along "
+                   "x, the second in the xy plane, and the diagonal be positive",
+                   ax, box[0][1], box[0][2], bx, by, box[1][2], cx, cy, cz);
+  /* volume over the area of the face: |b x c|, |c x a|, |a x b| */
+  double volume = ax * by * cz;
+  height[0] = volume / hypot(hypot(by * cz, bx * cz), bx * cy - by * cx);
+  height[1] = by * cz / hypot(cz, cy);
+  height[2] = cz;
+  return TG_OK;
+}
+
+void tg_halo_across(const double box[3][3], const double height[3], const double point[3],
+                    double out[3]) {
+  /* the matrix is triangular: fractions of c, then b, then a */
+  double c = point[2] / box[2][2];
+  double b = (point[1] - c * box[2][1]) / box[1][1];
+  double a = (point[0] - b * box[1][0] - c * box[2][0]) / box[0][0];
+  out[0] = a * height[0];
+  out[1] = b * height[1];
+  out[2] = c * height[2];
+}
+
+int tg_halo_owner_triclinic(const tg_halo* halo, const double box[3][3], const double centre[3]) {
+  double height[3] = {1, 1, 1}, across[3];
+  if (tg_halo_heights(box, height) != TG_OK) return 0; /* the plan will say why */
+  tg_halo_across(box, height, centre, across);
+  return tg_halo_owner(halo, height, across);
+}
+
 /* Volume of one domain's halo: the brick stretched by reach where it has neighbours, less the
  * brick. */
 static double halo_volume(const double box[3], double reach, const int grid[3]) {

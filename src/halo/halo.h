@@ -1,82 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file halo/halo.h  Who needs whose data: the plan of a halo exchange, and its schedules.
- *
- * PEs stand on a periodic grid of domains (grid[0] x grid[1] x grid[2] = x, y, z; PE number =
- * (ix * grid[1] + iy) * grid[2] + iz) that cut the box into equal bricks. Each PE owns the *home*
- * atoms whose *centre* lies in its brick and needs copies, the *halo*, of all atoms whose centre
- * lies within `reach` above its upper boundaries (the eighth-shell zones: only forward neighbours
- * are imported). A pair of atoms belongs to the PE at the component-wise minimum of their domains'
- * offsets, so a PE computes the pair (i, j) exactly when min(offset_i[d], offset_j[d]) == 0 in
- * every dimension d.
- *
- * Staged exchange: dimensions z, y, x in this order, and in each dimension as many *pulses* as
- * domains that `reach` spans. In a pulse every PE sends to its lower neighbour and receives from
- * its upper one; data received in earlier pulses are forwarded. Forces return in the reverse order
- * and are added where the positions came from.
- *
- * Layout per PE: x: [n_home + n_halo][3], nm; home first, then one contiguous slice per pulse. */
+/** @file halo/halo.h  The halo exchange, as callers see it, on worlds made here (comm/world.h). */
 #ifndef TG_HALO_HALO_H
 #define TG_HALO_HALO_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <throng/halo.h>
 
 #include "comm/world.h"
-
-typedef struct tg_halo tg_halo;
-
-typedef struct tg_halo_params {
-  int grid[3];          /* domains along x, y, z; their product is the world's PE count */
-  const char* schedule; /* "host" or NULL */
-} tg_halo_params;
-
-/** Counters since creation, counted where the thing happens. */
-typedef struct tg_halo_counters {
-  int64_t exchanges;
-  int64_t bytes_sent;
-  int64_t messages;
-  double wait_s; /* wall time inside transfers */
-} tg_halo_counters;
-
-/** Collective. Fails (TG_ERR_INPUT) where the grid does not match the world. */
-tg_status tg_halo_create(tg_world* world, const tg_halo_params* params, tg_halo** out);
-/** Local, null-safe, sets NULL. */
-void tg_halo_destroy(tg_halo** halo);
-
-/** The grid cell of this PE, [3]. */
-const int* tg_halo_cell(const tg_halo* halo);
-/** The PE whose brick holds a centre (which is wrapped into the box first). Local. */
-int tg_halo_owner(const tg_halo* halo, const double box[3], const double centre[3]);
-
-/** Collective: makes the plan. centre: [n_home][3], nm: the point that decides for each home atom
- * (atoms of one group share a centre and so travel together); must lie inside this PE's brick. box:
- * edge lengths, nm. reach: nm, >= 0. Fails with TG_ERR_INPUT, agreed by all, where reach exceeds
- * (grid[d]-1)/grid[d] * box[d] in a dimension with grid[d] > 1 (fewer PEs along it, or a larger
- * box). */
-tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t home_count,
-                       const double (*centre)[3]);
-
-size_t tg_halo_home_count(const tg_halo* halo);
-size_t tg_halo_halo_count(const tg_halo* halo);
-/** offset: [n_home + n_halo][3]: from how many domains up each local atom comes (home: 0 0 0).
- * Owned by the halo, valid until the next plan. */
-const uint8_t (*tg_halo_offsets(const tg_halo* halo))[3];
-int tg_halo_pulse_count(const tg_halo* halo);
-
-/** Collective: copies data of home atoms to their halo copies, unshifted. array: [n_home + n_halo]
- * elements of `size` bytes; the halo part is written. */
-tg_status tg_halo_copy(tg_halo* halo, void* array, size_t size);
-/** Collective: as tg_halo_copy for positions x: [n_home + n_halo][3], nm, adding the box edge to
- * copies that crossed the periodic boundary, so that each halo atom lies above the home brick. */
-tg_status tg_halo_positions(tg_halo* halo, double (*x)[3]);
-/** Collective: f: [n_home + n_halo][3]; adds each halo copy's force to its home atom, in a fixed
- * order (bit-reproducible). The halo part is unspecified afterwards. */
-tg_status tg_halo_forces(tg_halo* halo, double (*f)[3]);
-
-tg_halo_counters tg_halo_counters_read(const tg_halo* halo);
-
-/** Chooses a grid for pe_count PEs: the factorisation with the least halo volume for this box and
- * reach that tg_halo_plan accepts. TG_ERR_INPUT if none does. Local. */
-tg_status tg_halo_choose_grid(int pe_count, const double box[3], double reach, int grid[3]);
 
 #endif

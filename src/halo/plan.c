@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "halo/internal.h"
+#include "halo/lanes.h"
 
 static const int dimension_order[3] = {2, 1, 0};
 
@@ -44,7 +44,11 @@ static tg_status check_params(const tg_world* world, const tg_halo_params* param
                    "%d; make them equal",
                    grid[0], grid[1], grid[2], product, tg_world_pe_count(world));
   if (!tg_halo_schedule_find(params->schedule))
-    return tg_fail(TG_ERR_INPUT, "halo: schedule '%s' is not known; give host", params->schedule);
+    return tg_fail(TG_ERR_INPUT,
+                   "halo: schedule '%s' is not known; give host, pulse, fused or direct",
+                   params->schedule);
+  if (params->margin && !(params->margin >= 1))
+    return tg_fail(TG_ERR_INPUT, "halo: a margin of %g; give 1 or more", params->margin);
   return TG_OK;
 }
 
@@ -52,12 +56,14 @@ tg_status tg_halo_create(tg_world* world, const tg_halo_params* params, tg_halo*
   tg_halo* halo = NULL;
   tg_status status = check_params(world, params);
   if (status == TG_OK) status = TG_ALLOCATE(1, "a halo", &halo);
+  if (status == TG_OK) status = tg_halo_lanes_create(&halo->lanes);
   status = tg_world_agree(world, status);
   if (status != TG_OK) {
-    tg_free(halo);
+    tg_halo_destroy(&halo);
     return status;
   }
   halo->world = world;
+  halo->params = *params;
   halo->schedule = tg_halo_schedule_find(params->schedule);
   memcpy(halo->grid, params->grid, sizeof halo->grid);
   place(halo, tg_world_pe(world));
@@ -73,6 +79,8 @@ void tg_halo_destroy(tg_halo** halo) {
   tg_free((*halo)->index);
   tg_free((*halo)->packed);
   tg_free((*halo)->arrived);
+  tg_free((*halo)->scaled);
+  tg_halo_lanes_destroy(&(*halo)->lanes);
   TG_FREE(*halo);
 }
 
@@ -144,12 +152,17 @@ static tg_status set_home(tg_halo* halo, size_t home_count, const double (*centr
   return TG_OK;
 }
 
+/* Edges (in a triclinic box: heights) and what a copy that crosses each boundary is shifted by. */
+typedef struct geometry {
+  double edge[3], vector[3][3], reach;
+} geometry;
+
 /* A plan message: [count][3] centres, then [count][3] offsets. */
 enum { CENTRE_BYTES = 3 * sizeof(double), ATOM_BYTES = CENTRE_BYTES + 3 };
 
 /* Chooses what pulse sends of the local atoms first..last-1 and packs it. */
-static tg_status select_atoms(tg_halo* halo, tg_halo_pulse* pulse, double limit, size_t first,
-                              size_t last) {
+static tg_status select_atoms(tg_halo* halo, tg_halo_pulse* pulse, double limit, double edge_shift,
+                              size_t first, size_t last) {
   int d = pulse->dimension;
   TG_TRY(TG_RESERVE(halo->index_count + (last - first), "halo index", &halo->index,
                     &halo->index_capacity));
@@ -162,7 +175,7 @@ static tg_status select_atoms(tg_halo* halo, tg_halo_pulse* pulse, double limit,
     size_t atom = halo->index[pulse->send_start + i];
     double centre[3] = {halo->centre[atom][0], halo->centre[atom][1], halo->centre[atom][2]};
     uint8_t offset[3] = {halo->offset[atom][0], halo->offset[atom][1], halo->offset[atom][2]};
-    centre[d] += pulse->shift;
+    centre[d] += edge_shift;
     offset[d]++;
     memcpy(halo->packed + i * CENTRE_BYTES, centre, sizeof centre);
     memcpy(halo->packed + count * CENTRE_BYTES + i * 3, offset, sizeof offset);
@@ -187,18 +200,17 @@ static tg_status append_arrived(tg_halo* halo, tg_halo_pulse* pulse, size_t byte
 }
 
 /* One pulse of the plan: the candidates are the local atoms first..last-1. */
-static tg_status plan_pulse(tg_halo* halo, const double box[3], double reach, int dimension,
-                            size_t first, size_t last) {
+static tg_status plan_pulse(tg_halo* halo, const geometry* box, int dimension, size_t first,
+                            size_t last) {
   TG_TRY(TG_RESERVE((size_t)halo->pulse_count + 1, "pulses", &halo->pulses, &halo->pulse_capacity));
   tg_halo_pulse* pulse = &halo->pulses[halo->pulse_count];
   int cell = halo->cell[dimension];
-  double edge = box[dimension];
-  *pulse = (tg_halo_pulse){.dimension = dimension,
-                           .lower = halo->lower[dimension],
-                           .upper = halo->upper[dimension],
-                           .shift = cell == 0 ? edge : 0};
-  double limit = tg_halo_boundary(edge, cell, halo->grid[dimension]) + reach;
-  TG_TRY(select_atoms(halo, pulse, limit, first, last));
+  double edge = box->edge[dimension];
+  *pulse = (tg_halo_pulse){
+      .dimension = dimension, .lower = halo->lower[dimension], .upper = halo->upper[dimension]};
+  if (cell == 0) memcpy(pulse->shift, box->vector[dimension], sizeof pulse->shift);
+  double limit = tg_halo_boundary(edge, cell, halo->grid[dimension]) + box->reach;
+  TG_TRY(select_atoms(halo, pulse, limit, cell == 0 ? edge : 0, first, last));
   size_t bytes = 0;
   TG_TRY(tg_world_exchange_any(halo->world, pulse->lower, halo->packed,
                                pulse->send_count * ATOM_BYTES, pulse->upper, (void**)&halo->arrived,
@@ -208,28 +220,55 @@ static tg_status plan_pulse(tg_halo* halo, const double box[3], double reach, in
   return TG_OK;
 }
 
-static tg_status plan_pulses(tg_halo* halo, const double box[3], double reach) {
+static tg_status plan_pulses(tg_halo* halo, const geometry* box) {
   for (int k = 0; k < 3; k++) {
     int d = dimension_order[k];
-    int pulses = tg_halo_pulses_along(box[d], halo->grid[d], reach);
+    int pulses = tg_halo_pulses_along(box->edge[d], halo->grid[d], box->reach);
+    halo->pulses_along[d] = pulses;
     size_t first = 0;
     for (int p = 0; p < pulses; p++) {
       size_t last = halo->local_count;
-      TG_TRY(plan_pulse(halo, box, reach, d, first, last));
+      TG_TRY(plan_pulse(halo, box, d, first, last));
       first = last;
     }
   }
   return TG_OK;
 }
 
-tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t home_count,
-                       const double (*centre)[3]) {
-  tg_status status = check_same(halo, box, reach);
-  if (status == TG_OK) status = check_plan(halo, box, reach, home_count, centre);
+static tg_status plan(tg_halo* halo, const geometry* box, size_t home_count,
+                      const double (*centre)[3]) {
+  /* this is also the barrier after which nobody touches the slots of the old layout */
+  tg_status status = check_same(halo, box->edge, box->reach);
+  if (status == TG_OK) status = check_plan(halo, box->edge, box->reach, home_count, centre);
   if (status == TG_OK) status = set_home(halo, home_count, centre);
   TG_TRY(tg_world_agree(halo->world, status));
-  status = plan_pulses(halo, box, reach);
+  status = plan_pulses(halo, box);
+  if (status == TG_OK && halo->schedule->symmetric) {
+    status = halo->schedule->direct ? tg_halo_direct_plan_make(halo, box->vector)
+                                    : tg_halo_staged_plan(halo);
+    if (status == TG_OK) status = tg_halo_lanes_fit(halo);
+  }
   /* a PE that fails between pulses cannot be waited for: the others are told at once */
   if (status != TG_OK) tg_world_abort(halo->world, status);
   return status;
+}
+
+tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t home_count,
+                       const double (*centre)[3]) {
+  geometry rectangular = {.reach = reach};
+  for (int d = 0; d < 3; d++) rectangular.edge[d] = rectangular.vector[d][d] = box[d];
+  return plan(halo, &rectangular, home_count, centre);
+}
+
+tg_status tg_halo_plan_triclinic(tg_halo* halo, const double box[3][3], double reach,
+                                 size_t home_count, const double (*centre)[3]) {
+  geometry oblique = {.reach = reach};
+  memcpy(oblique.vector, box, sizeof oblique.vector);
+  tg_status status = tg_halo_heights(box, oblique.edge);
+  if (status == TG_OK)
+    status = TG_RESERVE(home_count, "atom centres", &halo->scaled, &halo->scaled_capacity);
+  TG_TRY(tg_world_agree(halo->world, status));
+  for (size_t i = 0; i < home_count; i++)
+    tg_halo_across(box, oblique.edge, centre[i], halo->scaled[i]);
+  return plan(halo, &oblique, home_count, (const double(*)[3])halo->scaled);
 }

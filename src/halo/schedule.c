@@ -4,28 +4,74 @@
 
 #include "halo/internal.h"
 
-static const tg_halo_schedule* const schedules[] = {&tg_halo_schedule_host};
+static const tg_halo_schedule* const schedules[] = {
+    &tg_halo_schedule_host,
+    &tg_halo_schedule_pulse,
+    &tg_halo_schedule_fused,
+    &tg_halo_schedule_direct,
+};
+enum { SCHEDULES = sizeof schedules / sizeof *schedules };
 
 const tg_halo_schedule* tg_halo_schedule_find(const char* name) {
-  if (!name) return schedules[0];
-  for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
+  if (!name) return &tg_halo_schedule_pulse; /* docs/performance.md says why */
+  for (size_t i = 0; i < SCHEDULES; i++)
     if (strcmp(name, schedules[i]->name) == 0) return schedules[i];
   return NULL;
 }
 
+const char* tg_halo_schedule_name(int number) {
+  return number >= 0 && number < SCHEDULES ? schedules[number]->name : NULL;
+}
+
+const char* tg_halo_schedule_of(const tg_halo* halo) { return halo->schedule->name; }
+
+static tg_status move(tg_halo* halo, const tg_halo_data* data, bool up) {
+  tg_status status = up ? halo->schedule->up(halo, data) : halo->schedule->down(halo, data);
+  tg_world_note(halo->world, NULL, 0, 0);
+  return status;
+}
+
 tg_status tg_halo_copy(tg_halo* halo, void* array, size_t size) {
+  tg_halo_data data = {.base = array, .stride = size, .size = size, .what = "halo copy, part"};
   halo->counters.exchanges++;
-  return halo->schedule->copy(halo, array, size);
+  if (!halo->schedule->symmetric) return move(halo, &data, false);
+  /* slots are sized for positions: larger elements go in parts */
+  for (size_t done = 0; done < size; done += TG_HALO_ELEMENT) {
+    data.base = (char*)array + done;
+    data.size = size - done < TG_HALO_ELEMENT ? size - done : TG_HALO_ELEMENT;
+    TG_TRY(move(halo, &data, false));
+  }
+  return TG_OK;
+}
+
+static tg_status vectors(tg_halo* halo, void* base, tg_halo_kind kind, bool up) {
+  size_t size = kind == TG_HALO_DOUBLE3 ? 3 * sizeof(double) : 3 * sizeof(float);
+  tg_halo_data data = {.base = base,
+                       .stride = size,
+                       .size = size,
+                       .kind = kind,
+                       .shifted = !up,
+                       .what = halo->schedule->direct
+                                   ? (up ? "halo forces, neighbour" : "halo positions, neighbour")
+                                   : (up ? "halo forces, pulse" : "halo positions, pulse")};
+  halo->counters.exchanges++;
+  return move(halo, &data, up);
 }
 
 tg_status tg_halo_positions(tg_halo* halo, double (*x)[3]) {
-  halo->counters.exchanges++;
-  return halo->schedule->positions(halo, x);
+  return vectors(halo, x, TG_HALO_DOUBLE3, false);
+}
+
+tg_status tg_halo_positions_float(tg_halo* halo, float (*x)[3]) {
+  return vectors(halo, x, TG_HALO_FLOAT3, false);
 }
 
 tg_status tg_halo_forces(tg_halo* halo, double (*f)[3]) {
-  halo->counters.exchanges++;
-  return halo->schedule->forces(halo, f);
+  return vectors(halo, f, TG_HALO_DOUBLE3, true);
+}
+
+tg_status tg_halo_forces_float(tg_halo* halo, float (*f)[3]) {
+  return vectors(halo, f, TG_HALO_FLOAT3, true);
 }
 
 tg_halo_counters tg_halo_counters_read(const tg_halo* halo) { return halo->counters; }

@@ -118,7 +118,7 @@ tg_status tg_domain_create(const tg_md_system* system, tg_world* world,
   }
   status = tg_world_agree(world, status);
   if (status == TG_OK) {
-    tg_halo_params halo = {.schedule = "host"};
+    tg_halo_params halo = {.schedule = params->halo};
     memcpy(halo.grid, domain->params.grid, sizeof halo.grid);
     status = tg_halo_create(world, &halo, &domain->halo);
   }

@@ -17,6 +17,7 @@
 void tg_md_job_default(tg_md_job* job) {
   memset(job, 0, sizeof *job);
   job->backend = "omp";
+  job->halo = "pulse";
   job->precision = "mixed";
   job->checkpoint_minutes = 15;
 }
@@ -132,6 +133,7 @@ static tg_domain_params domain_params(const shared* s, const tg_world* world,
       .list_radius = list->radius,
       .prune_interval = list->prune_interval,
       .inner_radius = list->inner_radius,
+      .halo = job->halo,
   };
   memcpy(params.grid, job->grid, sizeof params.grid);
   if (tg_world_pe_count(world) == 1) params.grid[0] = params.grid[1] = params.grid[2] = 1;

@@ -31,10 +31,10 @@ void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
   if (choice->prune_interval > 0)
     tg_output_log(out, "pruned every %d steps to %.4f nm", choice->prune_interval,
                   choice->inner_radius);
-  tg_output_log(out, "%d processing elements (%d x %d x %d, %s), %d threads each, %s",
+  tg_output_log(out, "%d processing elements (%d x %d x %d, %s, halo %s), %d threads each, %s",
                 grid[0] * grid[1] * grid[2], grid[0], grid[1], grid[2],
-                tg_world_transport(domain->world), domain->params.threads,
-                tg_nonbonded_describe(domain->nonbonded));
+                tg_world_transport(domain->world), tg_halo_schedule_of(domain->halo),
+                domain->params.threads, tg_nonbonded_describe(domain->nonbonded));
   if (p->generate_velocities)
     tg_output_log(out, "velocities drawn with gen-seed %lld", p->gen_seed);
   if (p->thermostat == TG_THERMOSTAT_V_RESCALE)

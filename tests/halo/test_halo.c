@@ -191,10 +191,11 @@ static const layout layouts[] = {
     {{8, 1, 1}, 0.8, 200, 1},   {{2, 2, 2}, 1.0, 0, 1},     {{2, 1, 1}, 0.5, 1, 1},
 };
 
-static tg_status run_layout(tg_world* world, const layout* wanted) {
+static tg_status run_layout(tg_world* world, const layout* wanted, const char* schedule) {
   domain* at = NULL;
   TG_TRY(TG_ALLOCATE(1, "a domain", &at));
-  tg_halo_params params = {.grid = {wanted->grid[0], wanted->grid[1], wanted->grid[2]}};
+  tg_halo_params params = {.grid = {wanted->grid[0], wanted->grid[1], wanted->grid[2]},
+                           .schedule = schedule};
   tg_status status = tg_halo_create(world, &params, &at->halo);
   /* the same halo again and again with other atoms: layouts change in between */
   for (int round = 0; round < 3 && status == TG_OK; round++) {
@@ -209,8 +210,8 @@ end:
   domain_free(at);
   tg_free(at);
   if (status != TG_OK)
-    tg_fail_context(status, "grid %d x %d x %d, reach %g: ", wanted->grid[0], wanted->grid[1],
-                    wanted->grid[2], wanted->reach);
+    tg_fail_context(status, "%s, grid %d x %d x %d, reach %g: ", schedule, wanted->grid[0],
+                    wanted->grid[1], wanted->grid[2], wanted->reach);
   return status;
 }
 
@@ -219,7 +220,8 @@ static tg_status all_layouts(tg_world* world, void* context) {
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
     const int* grid = layouts[i].grid;
     if (grid[0] * grid[1] * grid[2] != tg_world_pe_count(world)) continue;
-    TG_TRY(run_layout(world, &layouts[i]));
+    for (int s = 0; tg_halo_schedule_name(s); s++)
+      TG_TRY(run_layout(world, &layouts[i], tg_halo_schedule_name(s)));
     if (tg_world_pe(world) == 0) ++*tried;
   }
   return TG_OK;
@@ -275,7 +277,7 @@ static tg_status back_to_back(tg_world* world, void* context) {
   domain* at = NULL;
   TG_TRY(TG_ALLOCATE(1, "a domain", &at));
   layout wanted = {.reach = 0.8, .atoms = 60, .filled = 1};
-  tg_halo_params params = {0};
+  tg_halo_params params = {.schedule = "host"}; /* the others: test_schedules.c */
   tg_status status = tg_halo_choose_grid(tg_world_pe_count(world), box, wanted.reach, params.grid);
   if (status == TG_OK) status = tg_halo_create(world, &params, &at->halo);
   if (status == TG_OK) status = domain_plan(world, &wanted, 0, at);

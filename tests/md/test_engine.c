@@ -175,6 +175,52 @@ static void trajectories_do_not_depend_on_the_grid(void** state) {
   tg_free(first);
 }
 
+/* On one grid the schedules differ in nothing: the same bits in every file. */
+static void runs_do_not_depend_on_the_schedule(void** state) {
+  (void)state;
+  static const char* const schedules[] = {"host", "pulse", "fused", "direct"};
+  double first[24] = {0};
+  double(*first_x)[3] = NULL;
+  for (int s = 0; s < 4; s++) {
+    tg_md_job job = engine_job("rf.mdp");
+    job.precision = "double";
+    job.halo = schedules[s];
+    job.reproducible = 1;
+    memcpy(job.grid, (int[3]){2, 2, 2}, sizeof job.grid);
+    tg_md_energy_result energy;
+    engine_ok(tg_md_energy(&job, &energy));
+    for (int t = 0; t < energy.term_count; t++) {
+      if (s == 0) first[t] = energy.terms[t];
+      if (fabs(energy.terms[t] - first[t]) > 1e-10 * fmax(1, fabs(first[t])))
+        fail_msg("%s: %s is %.15g, with host %.15g", schedules[s], tg_md_energy_label(t),
+                 energy.terms[t], first[t]);
+    }
+    tg_md_energy_free(&energy);
+    engine_write_mdp("schedules.mdp",
+                     "dt = 0.002\nnsteps = 20\nnstlist = 5\nrcoulomb = 0.9\nrvdw = 0.9\n"
+                     "coulombtype = reaction-field\nepsilon-rf = 0\n"
+                     "constraints = h-bonds\nnstenergy = 10\n");
+    job.parameters = engine_path("schedules.mdp");
+    job.output = engine_path(schedules[s]);
+    tg_md_run_result result;
+    engine_ok(tg_md_run(&job, &result));
+    double(*x)[3] = engine_checkpoint_x(schedules[s], 20);
+    if (s == 0) {
+      first_x = x;
+      continue;
+    }
+    assert_memory_equal(x, first_x, ENGINE_ATOMS * sizeof *x);
+    engine_same_bytes("host", schedules[s], "energies.xvg");
+    tg_free(x);
+  }
+  tg_free(first_x);
+  tg_md_job job = engine_job("rf.mdp");
+  job.halo = "pigeon";
+  tg_md_energy_result energy;
+  assert_int_equal(tg_md_energy(&job, &energy), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "pigeon"));
+}
+
 static void a_continued_run_is_bit_identical(void** state) {
   (void)state;
   static const char* const mdp =
@@ -268,6 +314,7 @@ int main(void) {
       cmocka_unit_test(virial_is_the_volume_derivative),
       cmocka_unit_test(energies_do_not_depend_on_the_grid),
       cmocka_unit_test(trajectories_do_not_depend_on_the_grid),
+      cmocka_unit_test(runs_do_not_depend_on_the_schedule),
       cmocka_unit_test(a_continued_run_is_bit_identical),
       cmocka_unit_test(an_earlier_run_is_refused_or_kept),
       cmocka_unit_test(a_blow_up_names_step_and_atom),

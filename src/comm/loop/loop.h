@@ -69,6 +69,12 @@ tg_status tg_loop_wait(tg_world* world, const _Atomic uint64_t* counter, uint64_
 /** Wakes a PE whose counter has just been raised (by a sequentially consistent store). */
 void tg_loop_wake(tg_loop* loop, int pe);
 
+/** tg_loop_wake as the table wants it. */
+void tg_loop_wake_pe(tg_world* world, int pe);
+tg_status tg_loop_symmetric_create(tg_symmetric* symmetric);
+void tg_loop_symmetric_destroy(tg_symmetric* symmetric);
+tg_status tg_loop_symmetric_wait(const tg_symmetric_wait_list* list, int* which);
+
 void tg_loop_abort(tg_world* world, tg_status status, const char* message);
 tg_status tg_loop_aborted(tg_world* world);
 

@@ -18,6 +18,10 @@ static const tg_transport_ops loop_ops = {
     .broadcast = tg_loop_broadcast,
     .abort = tg_loop_abort,
     .aborted = tg_loop_aborted,
+    .wake = tg_loop_wake_pe,
+    .symmetric_create = tg_loop_symmetric_create,
+    .symmetric_destroy = tg_loop_symmetric_destroy,
+    .symmetric_wait = tg_loop_symmetric_wait,
 };
 
 /* One PE's thread. */
@@ -120,4 +124,31 @@ tg_status tg_loop_run(const tg_world_params* params, tg_world_main main, void* c
 free_loop:
   loop_destroy(&loop);
   return status;
+}
+
+/* An opened world and its link in one piece. */
+typedef struct opened {
+  tg_world world;
+  tg_loop_link link;
+} opened;
+
+tg_status tg_loop_open(const tg_world_params* params, tg_world** out) {
+  opened* one = NULL;
+  TG_TRY(TG_ALLOCATE(1, "a world", &one));
+  tg_status status = loop_create(1, &one->link.loop);
+  if (status != TG_OK) {
+    tg_free(one);
+    return status;
+  }
+  tg_world_init(&one->world, &loop_ops, &one->link, 0, 1, params->deadline_s);
+  *out = &one->world;
+  return TG_OK;
+}
+
+void tg_loop_close(tg_world** world) {
+  opened* one = (opened*)*world; /* its first member */
+  tg_world_release(&one->world);
+  loop_destroy(&one->link.loop);
+  tg_free(one);
+  *world = NULL;
 }

@@ -5,6 +5,7 @@
  */
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,16 +30,28 @@ void tg_loop_wake(tg_loop* loop, int pe) {
   syscall(SYS_futex, &sleeper->doorbell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static bool arrived(const _Atomic uint64_t* counter, uint64_t value) {
-  return atomic_load_explicit(counter, memory_order_acquire) >= value;
+void tg_loop_wake_pe(tg_world* world, int pe) {
+  if (pe != world->pe) tg_loop_wake(((tg_loop_link*)world->link)->loop, pe);
 }
 
-static void sleep_until_rung(tg_loop* loop, int pe, const _Atomic uint64_t* counter, uint64_t value,
-                             double longest) {
+/* What a wait is for: one counter, or any of a list of signals. */
+typedef struct awaited {
+  const _Atomic uint64_t* counter; /* NULL: the list */
+  uint64_t value;
+  const tg_symmetric_wait_list* list;
+  int which;
+} awaited;
+
+static bool arrived(awaited* what) {
+  if (!what->counter) return tg_symmetric_arrived(what->list, &what->which);
+  return atomic_load(what->counter) >= what->value;
+}
+
+static void sleep_until_rung(tg_loop* loop, int pe, awaited* what, double longest) {
   tg_loop_pe* self = &loop->pes[pe];
   uint32_t seen = atomic_load(&self->doorbell);
   atomic_store(&self->asleep, 1);
-  if (atomic_load(counter) < value && !atomic_load(&loop->abort_state)) {
+  if (!arrived(what) && !atomic_load(&loop->abort_state)) {
     struct timespec limit = {0, (long)(longest * 1e9)};
     syscall(SYS_futex, &self->doorbell, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
   }
@@ -52,35 +65,61 @@ static int latecomer(const tg_world* world, const tg_loop* loop, uint64_t barrie
   return world->pe;
 }
 
-tg_status tg_loop_wait(tg_world* world, const _Atomic uint64_t* counter, uint64_t value,
-                       int partner, const char* what) {
-  if (arrived(counter, value)) return TG_OK;
+/* Returns with *late false when it has arrived or the world is aborted, else with the seconds
+ * waited. */
+static tg_status wait_for(tg_world* world, awaited* what, bool* late, double* waited) {
   tg_loop* loop = ((tg_loop_link*)world->link)->loop;
   double start = tg_time_now();
+  *late = false;
   if (loop->spin) {
     do {
       for (int i = 0; i < SPINS_PER_LOOK; i++) {
-        if (arrived(counter, value)) return TG_OK;
+        if (arrived(what)) return TG_OK;
         pause_core();
       }
     } while (tg_time_now() - start < spin_s);
   }
   for (int yields = 0;; yields++) {
-    if (arrived(counter, value)) return TG_OK;
+    if (arrived(what)) return TG_OK;
     TG_TRY(tg_loop_aborted(world));
     if (yields < YIELDS) {
       sched_yield();
       continue;
     }
-    double waited = tg_time_now() - start, left = world->deadline_s - waited;
+    *waited = tg_time_now() - start;
+    double left = world->deadline_s - *waited;
     if (left <= 0) {
-      if (partner == TG_NO_PE) partner = latecomer(world, loop, value);
-      tg_world_late(world, waited, partner, what);
-      return tg_loop_aborted(world); /* another PE's abort may have come first */
+      *late = true;
+      return TG_OK;
     }
-    sleep_until_rung(loop, world->pe, counter, value,
-                     left < longest_sleep_s ? left : longest_sleep_s);
+    sleep_until_rung(loop, world->pe, what, left < longest_sleep_s ? left : longest_sleep_s);
   }
+}
+
+tg_status tg_loop_wait(tg_world* world, const _Atomic uint64_t* counter, uint64_t value,
+                       int partner, const char* what) {
+  awaited one = {.counter = counter, .value = value};
+  if (arrived(&one)) return TG_OK;
+  bool late = false;
+  double waited = 0;
+  TG_TRY(wait_for(world, &one, &late, &waited));
+  if (!late) return TG_OK;
+  tg_loop* loop = ((tg_loop_link*)world->link)->loop;
+  if (partner == TG_NO_PE) partner = latecomer(world, loop, value);
+  char text[160];
+  snprintf(text, sizeof text, "%s (number %llu, at least %llu was expected)", what,
+           (unsigned long long)atomic_load(counter), (unsigned long long)value);
+  tg_world_late(world, waited, partner, text);
+  return tg_loop_aborted(world); /* another PE's abort may have come first */
+}
+
+tg_status tg_loop_symmetric_wait(const tg_symmetric_wait_list* list, int* which) {
+  awaited any = {.list = list};
+  bool late = false;
+  double waited = 0;
+  TG_TRY(wait_for(list->symmetric->world, &any, &late, &waited));
+  *which = any.which;
+  return late ? tg_symmetric_late(list, waited) : TG_OK;
 }
 
 void tg_loop_abort(tg_world* world, tg_status status, const char* message) {

@@ -5,7 +5,23 @@
 #ifndef TG_HAVE_MPI
 
 tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context) {
-  (void)params, (void)main, (void)context;
+  tg_world* none = NULL;
+  (void)main, (void)context;
+  return tg_mpi_open(params, &none);
+}
+
+tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out) {
+  (void)communicator;
+  return tg_mpi_open(params, out);
+}
+
+tg_status tg_mpi_close(tg_world** world, tg_status status) {
+  (void)world;
+  return status;
+}
+
+tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
+  (void)params, (void)out;
   return tg_fail(TG_ERR_MACHINE,
                  "world: this throng was built without MPI; build it with TG_MPI=ON, or use "
                  "--transport loop without a launcher");
@@ -61,6 +77,11 @@ static const tg_transport_ops mpi_ops = {
     .abort = tg_mpi_abort,
     /* at the start of every call: the messages it needs may have come before the abort did */
     .aborted = tg_mpi_poll_abort,
+    .symmetric_create = tg_mpi_symmetric_create,
+    .symmetric_destroy = tg_mpi_symmetric_destroy,
+    .symmetric_put = tg_mpi_symmetric_put,
+    .symmetric_progress = tg_mpi_symmetric_progress,
+    .symmetric_wait = tg_mpi_symmetric_wait,
 };
 
 /* Waits for a request. An aborted world does so for a limited time; false: it passed. */
@@ -131,11 +152,9 @@ static int machine_pes(MPI_Comm comm) {
   return count;
 }
 
-/* Runs main and leaves the outcome of all PEs in *outcome. True when MPI owes this world nothing.
- */
-static bool run_world(tg_world* world, tg_world_main main, void* context, tg_mpi_notice* outcome) {
+/* Leaves the outcome of all PEs in *outcome. True when MPI owes this world nothing. */
+static bool agree_end(tg_world* world, tg_status status, tg_mpi_notice* outcome) {
   tg_mpi_link* link = world->link;
-  tg_status status = tg_world_call_main(world, main, context);
   tg_mpi_poll_abort(world);
   if (link->abort.aborted) {
     *outcome = link->abort;
@@ -147,45 +166,104 @@ static bool run_world(tg_world* world, tg_world_main main, void* context, tg_mpi
   return agree_outcome(world, outcome) && !link->abort.aborted && !outcome->aborted;
 }
 
-tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context) {
+/* Memory of a world; MPI's share is made or released elsewhere. */
+static void world_free(tg_world* world) {
+  tg_mpi_link* link = world->link;
+  tg_world_release(world);
+  tg_free(link->abort_requests);
+  tg_free(link->node_rank);
+  tg_free(link->put_to);
+  tg_free(link->put_from);
+  tg_free(link->arriving);
+  tg_free(link);
+  tg_free(world);
+}
+
+static tg_status world_allocate(int pe_count, tg_world** out) {
+  tg_world* world = NULL;
+  tg_mpi_link* link = NULL;
+  size_t count = (size_t)pe_count;
+  tg_status status = TG_OK;
+  TG_TRY(TG_ALLOCATE(1, "a world", &world));
+  TG_TRY_GOTO(TG_ALLOCATE(1, "a world", &link), fail);
+  world->link = link;
+  TG_TRY_GOTO(TG_ALLOCATE(count, "a world", &link->abort_requests), fail);
+  TG_TRY_GOTO(TG_ALLOCATE(count, "a world", &link->node_rank), fail);
+  TG_TRY_GOTO(TG_ALLOCATE(count, "a world", &link->put_to), fail);
+  TG_TRY_GOTO(TG_ALLOCATE(count, "a world", &link->put_from), fail);
+  for (int p = 0; p < pe_count; p++) link->abort_requests[p] = MPI_REQUEST_NULL;
+  *out = world;
+  return TG_OK;
+fail:
+  if (link)
+    world_free(world);
+  else
+    tg_free(world);
+  return status;
+}
+
+tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
   int initialised = 0, pe = 0, pe_count = 0;
   MPI_Initialized(&initialised);
   if (!initialised)
     return tg_fail(TG_ERR_MACHINE,
                    "world: MPI is not initialised; transport mpi needs a program "
                    "that calls MPI_Init_thread first");
-  MPI_Comm_rank(MPI_COMM_WORLD, &pe);
-  MPI_Comm_size(MPI_COMM_WORLD, &pe_count);
+  MPI_Comm all = MPI_COMM_WORLD;
+  if (params->communicator) memcpy(&all, params->communicator, sizeof all);
+  MPI_Comm_rank(all, &pe);
+  MPI_Comm_size(all, &pe_count);
   if (params->pe_count && params->pe_count != pe_count)
     return tg_fail(TG_ERR_INPUT,
                    "world: %d processing elements asked for, but the launcher started %d; make "
                    "them equal",
                    params->pe_count, pe_count);
-  tg_mpi_link* link = NULL;
-  tg_world world;
-  tg_mpi_notice outcome = {.status = TG_OK, .origin = TG_NO_PE};
-  TG_TRY(TG_ALLOCATE(1, "a world", &link));
-  tg_status status = TG_ALLOCATE((size_t)pe_count, "a world", &link->abort_requests);
-  if (status != TG_OK) {
-    tg_free(link);
-    return status;
-  }
-  for (int p = 0; p < pe_count; p++) link->abort_requests[p] = MPI_REQUEST_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &link->data);
-  MPI_Comm_dup(MPI_COMM_WORLD, &link->control);
+  tg_world* world = NULL;
+  TG_TRY(world_allocate(pe_count, &world));
+  tg_mpi_link* link = world->link;
+  MPI_Comm_dup(all, &link->data);
+  MPI_Comm_dup(all, &link->control);
+  MPI_Comm_dup(all, &link->puts);
   MPI_Comm_set_errhandler(link->data, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(link->control, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(link->puts, MPI_ERRORS_RETURN);
   link->spin = machine_pes(link->data) <= (int)sysconf(_SC_NPROCESSORS_ONLN);
-  tg_world_init(&world, &mpi_ops, link, pe, pe_count, params->deadline_s);
-  bool clean = run_world(&world, main, context, &outcome);
-  tg_world_release(&world);
-  if (clean) { /* an aborted world leaves messages behind; what they point to must stay */
+  tg_world_init(world, &mpi_ops, link, pe, pe_count, params->deadline_s);
+  tg_status status = tg_mpi_node_create(world, params->node_size);
+  if (status != TG_OK) return tg_mpi_close(&world, status);
+  *out = world;
+  return TG_OK;
+}
+
+tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out) {
+  tg_world_params known = *params;
+  MPI_Comm all = MPI_Comm_f2c((MPI_Fint)communicator);
+  known.communicator = &all;
+  return tg_mpi_open(&known, out);
+}
+
+tg_status tg_mpi_close(tg_world** pointer, tg_status status) {
+  tg_world* world = *pointer;
+  tg_mpi_link* link = world->link;
+  tg_mpi_notice outcome = {.status = TG_OK, .origin = TG_NO_PE};
+  *pointer = NULL;
+  if (agree_end(world, status, &outcome)) {
+    tg_mpi_node_end(world);
     MPI_Comm_free(&link->control);
     MPI_Comm_free(&link->data);
-    tg_free(link->abort_requests);
-    tg_free(link);
+    MPI_Comm_free(&link->puts);
+    if (link->node != MPI_COMM_NULL) MPI_Comm_free(&link->node);
+    world_free(world);
+  } else { /* an aborted world leaves messages behind; what they point to must stay */
+    tg_world_release(world);
   }
   if (outcome.status != TG_OK) tg_set_last_error(outcome.message);
   return (tg_status)outcome.status;
+}
+
+tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context) {
+  tg_world* world = NULL;
+  TG_TRY(tg_mpi_open(params, &world));
+  return tg_mpi_close(&world, tg_world_call_main(world, main, context));
 }
 #endif
