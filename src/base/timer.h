@@ -3,9 +3,16 @@
 #ifndef TG_BASE_TIMER_H
 #define TG_BASE_TIMER_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Seconds since some fixed moment, monotonic. */
 double tg_time_now(void);
 /** CPU seconds of this thread. */
 double tg_time_thread_cpu(void);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of halo/cuda share. */
+#ifndef TG_HALO_CUDA_INTERNAL_CUH
+#define TG_HALO_CUDA_INTERNAL_CUH
+
+#include <vector>
+
+#include "comm/cuda/cards.h"
+#include "device/cuda/check.h"
+#include "device/device.h"
+#include "halo/cuda/kernels.cuh"
+#include "halo/device_halo.h"
+
+typedef enum tg_device_schedule {
+  TG_DEVICE_HOST,
+  TG_DEVICE_STREAM,
+  TG_DEVICE_PULSE,
+  TG_DEVICE_FUSED,
+  TG_DEVICE_DIRECT
+} tg_device_schedule;
+
+/* Where a PE's arrays begin in its one piece of device memory, bytes; the same in every PE. */
+typedef struct tg_device_layout {
+  size_t x, f, f_in, reduce, packed, velocity;
+  size_t flags;      /* x_flag, f_flag, consumed, x_sent: 64-bit words, one after another */
+  size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
+  size_t zero_bytes; /* the bytes up to here are zeroed at creation */
+  size_t index, segment, copy_start, copy, return_atom, channel;
+  size_t bytes;
+} tg_device_layout;
+
+/* One PE's share of the host's knowledge. */
+typedef struct tg_device_pe {
+  int card;
+  char* memory;
+  size_t home_count;
+  std::vector<size_t> send_count, receive_count; /* [channel_count] */
+  std::vector<int> to, from;
+} tg_device_pe;
+
+struct tg_device_halo {
+  tg_cards cards;
+  tg_device_schedule schedule;
+  tg_halo_return force_return;
+  bool double_precision, bulk, returns_forces, direct;
+  double deadline_s;
+  int pe_count, channel_count;
+  size_t home_capacity, local_capacity, send_capacity, copy_capacity;
+  std::vector<size_t> capacity, slice, send_slot; /* [channel_count] */
+  tg_device_layout layout;
+  std::vector<tg_device_pe> pes;
+  /* per card: */
+  void* ports[TG_MOST_CARDS];       /* [PEs of the card] tg_halo_port */
+  void** velocities[TG_MOST_CARDS]; /* [PEs of the card] */
+  unsigned** abort_of[TG_MOST_CARDS];
+  tg_halo_fault* fault[TG_MOST_CARDS];
+  int send_blocks, return_blocks; /* of one channel of one PE */
+  tg_device_halo_counters counters;
+  bool positions_out; /* positions were sent, forces have not come back */
+  bool capturing;
+};
+
+struct tg_device_halo_graph {
+  cudaGraphExec_t exec[TG_MOST_CARDS]; /* NULL: none for this card */
+};
+
+static inline size_t tg_element(const tg_device_halo* halo) {
+  return halo->double_precision ? sizeof(double) : sizeof(float);
+}
+
+/* One graph per card, where cards meet by flags; one for all, where they meet by events. */
+static inline bool tg_one_graph(const tg_device_halo* halo) {
+  return halo->schedule == TG_DEVICE_STREAM;
+}
+
+/* upload.cu: layout, and the plan's way to the devices. */
+tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* plan, double margin);
+tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* plan);
+tg_status tg_device_plan_upload(tg_device_halo* halo, const tg_device_plan* plan);
+
+/* schedules.cu */
+tg_status tg_device_grids_choose(tg_device_halo* halo);
+tg_status tg_device_send(tg_device_halo* halo);
+tg_status tg_device_return(tg_device_halo* halo);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of the halo exchange; protocol and words in throng/device/halo.cuh.
+ *
+ * Launch shape of all: blockIdx.z is the PE among those of the card, blockIdx.y the channel (from
+ * first_channel on), blockIdx.x shares its atoms. Threads go over single components, so that a
+ * warp's stores across the link are whole lines. Bound by the link, or by latency when small. */
+#ifndef TG_HALO_CUDA_KERNELS_CUH
+#define TG_HALO_CUDA_KERNELS_CUH
+
+#include <throng/device/halo.cuh>
+
+enum { TG_HALO_THREADS = 256, TG_HALO_WARPS = TG_HALO_THREADS / 32 };
+
+typedef enum tg_halo_return { TG_HALO_PUT, TG_HALO_PULL, TG_HALO_REDUCE } tg_halo_return;
+
+/* Entries first..last-1 of channel c from x to out: [send_count][3]. */
+template <typename T>
+static __device__ __forceinline__ void tg_pack(const tg_halo_port<T>* port,
+                                               const tg_halo_channel<T>* channel, int first,
+                                               int last, T* out) {
+  const T* x = port->x;
+  const uint32_t* index = port->index + channel->send_slot;
+  const T shift[3] = {channel->shift[0], channel->shift[1], channel->shift[2]};
+  int stride = (int)(gridDim.x * blockDim.x);
+  for (int i = 3 * first + (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * last;
+       i += stride) {
+    int k = i / 3, d = i - 3 * k;
+    out[i] = x[3 * (size_t)index[k] + d] + (d == 0 ? shift[0] : d == 1 ? shift[1] : shift[2]);
+  }
+}
+
+/* A row of blocks is done with channel c of exchange `number`: the last one raises the flag. The
+ * block's barrier, the device-scope counter and the system-scope release follow one upon the other,
+ * so whoever acquires the flag sees the stores of all blocks. */
+static __device__ __forceinline__ void tg_row_done(unsigned* done, uint64_t* flag_out,
+                                                   uint64_t* sent, uint64_t number) {
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (tg_halo_count_block(done) != gridDim.x - 1) return;
+  *done = 0;
+  if (sent) *sent = number;
+  if (flag_out) tg_halo_store_release(flag_out, number);
+}
+
+#if __CUDA_ARCH__ >= 900
+/* One warp's chunk: from x to shared memory, then one bulk copy across the link. */
+template <typename T>
+static __device__ __forceinline__ void tg_bulk_chunk(const tg_halo_port<T>* port,
+                                                     const tg_halo_channel<T>* channel, int first,
+                                                     T* room) {
+  const int lane = (int)threadIdx.x % 32;
+  const uint32_t* index = port->index + channel->send_slot;
+  int count = channel->send_count - first < 32 ? channel->send_count - first : 32;
+  if (lane < count) {
+    const T* from = port->x + 3 * (size_t)index[first + lane];
+    for (int d = 0; d < 3; d++) room[3 * lane + d] = from[d] + channel->shift[d];
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncwarp();
+  if (lane == 0) {
+    /* whole groups of 4 atoms: slices are padded to them, and 4 atoms are a multiple of 16 bytes */
+    unsigned bytes = (unsigned)((count + 3) / 4 * 4 * 3 * sizeof(T));
+    unsigned source = (unsigned)__cvta_generic_to_shared(room);
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 :
+                 : "l"(channel->x_out + 3 * (size_t)first), "r"(source), "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); /* written, not only read */
+    asm volatile("fence.proxy.async;" ::: "memory");
+  }
+  __syncwarp();
+}
+#endif
+
+/* Positions by bulk copies; a warp waits only for the pulses that bring what its chunk sends. */
+template <typename T>
+static __device__ bool tg_send_bulk(const tg_halo_port<T>* port, int c, uint64_t number) {
+#if __CUDA_ARCH__ >= 900
+  __shared__ __align__(128) T room[TG_HALO_WARPS][32 * 3];
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  const int* segment = port->segment + c * (port->channel_count + 1);
+  int warp = (int)threadIdx.x / 32, failed = 0, ready = 0; /* channels below `ready` have come */
+  for (int first = 32 * ((int)blockIdx.x * TG_HALO_WARPS + warp); first < channel->send_count;
+       first += 32 * TG_HALO_WARPS * (int)gridDim.x) {
+    int last = first + 32 < channel->send_count ? first + 32 : channel->send_count;
+    for (; ready < c && segment[ready + 1] < last; ready++) {
+      if (segment[ready + 1] == segment[ready + 2]) continue;
+      if (threadIdx.x % 32 == 0)
+        failed |= !tg_halo_wait_thread(port, &port->x_flag[ready], number,
+                                       port->channel[ready].from, ready, TG_HALO_POSITIONS);
+      __syncwarp();
+    }
+    failed = __shfl_sync(0xffffffffu, failed, 0);
+    if (failed) break;
+    tg_bulk_chunk(port, channel, first, room[warp]);
+  }
+  return !__syncthreads_or(failed);
+#else
+  (void)port, (void)c, (void)number;
+  return false; /* the host refuses bulk copies on such a device */
+#endif
+}
+
+/* Positions by plain stores: home atoms at once, then what each earlier pulse brings, after the
+ * flag of that very pulse. */
+template <typename T>
+static __device__ bool tg_send_stores(const tg_halo_port<T>* port, int c, uint64_t number) {
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  const int* segment = port->segment + c * (port->channel_count + 1);
+  tg_pack(port, channel, 0, segment[1], channel->x_out);
+  for (int q = 0; q < c; q++) {
+    if (segment[q + 1] == segment[q + 2]) continue;
+    if (!tg_halo_wait_positions(port, q, number)) return false;
+    tg_pack(port, channel, segment[q + 1], segment[q + 2], channel->x_out);
+  }
+  return true;
+}
+
+/* From x at home to the slices at the receivers. At its end all that other cards send to this one
+ * has arrived; what its own PEs send has, too, once the kernel has ended. consume: there is no
+ * force return, so receivers must say that they have read the exchange before. */
+template <typename T, bool BULK>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_send_positions(const tg_halo_port<T>* ports, int first_channel, int consume) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  int c = first_channel + (int)blockIdx.y;
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  uint64_t number = *(volatile const uint64_t*)&port->x_sent[c] + 1;
+  if (consume) {
+    if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
+      tg_halo_store_release(channel->consumed_out, number - 1);
+    if (channel->to_elsewhere &&
+        !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
+      return;
+  }
+  if (BULK ? !tg_send_bulk(port, c, number) : !tg_send_stores(port, c, number)) return;
+  tg_row_done(&port->x_done[c], channel->x_flag_out, &port->x_sent[c], number);
+  if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
+    tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
+}
+
+/* One component of atom `at`'s force and all that came back for it, in the fixed order of its
+ * copies. */
+template <typename T, int RETURN>
+static __device__ __forceinline__ T tg_gather(const tg_halo_port<T>* port, size_t at, int d) {
+  T sum = port->f[3 * at + d];
+  if (RETURN == TG_HALO_REDUCE) {
+    T* more = &port->reduce[3 * at + d];
+    sum += *more;
+    *more = 0; /* for the next exchange, whose adders wait for this PE's next positions */
+    return sum;
+  }
+  uint32_t end = port->copy_start[at + 1];
+  for (uint32_t i = port->copy_start[at]; i < end; i++) {
+    uint32_t copy = port->copy[i];
+    size_t place = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
+    const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
+    const T* from =
+        RETURN == TG_HALO_PULL ? channel->f_pull : port->f_in + 3 * (size_t)channel->send_slot;
+    sum += from[3 * place + d];
+  }
+  return sum;
+}
+
+/* Atoms of slice c: those whose copies went on (later = true) or did not. */
+template <typename T, int RETURN>
+static __device__ __forceinline__ void tg_return_slice(const tg_halo_port<T>* port, int c,
+                                                       bool later) {
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  int stride = (int)(gridDim.x * blockDim.x);
+  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * channel->receive_count;
+       i += stride) {
+    int k = i / 3, d = i - 3 * k;
+    size_t at = (size_t)channel->slice + (size_t)k;
+    bool forwarded = port->copy_start[at + 1] > port->copy_start[at];
+    if (forwarded != later) continue;
+    T force = forwarded ? tg_gather<T, RETURN>(port, at, d) : port->f[3 * at + d];
+    if (RETURN == TG_HALO_PUT)
+      channel->f_out[i] = force;
+    else if (RETURN == TG_HALO_PULL) {
+      if (forwarded) port->f[3 * at + d] = force;
+    } else
+      atomicAdd_system(&channel->reduce_out[3 * (size_t)channel->reduce_index[k] + d], force);
+  }
+}
+
+/* From f of the halo to f at home: row c < channel_count returns slice c to the PE it came from,
+ * after the returns that go into it; the last row adds to the home atoms what came back. */
+template <typename T, int RETURN>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_return_forces(const tg_halo_port<T>* ports) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  int c = (int)blockIdx.y;
+  uint64_t number = *(volatile const uint64_t*)&port->x_sent[0];
+  if (c < port->channel_count) {
+    const tg_halo_channel<T>* channel = &port->channel[c];
+    tg_return_slice<T, RETURN>(port, c, false);
+    for (int q = 0; q < port->channel_count; q++)
+      if (channel->f_waits >> q & 1 && !tg_halo_wait_block(port, &port->f_flag[q], number,
+                                                           port->channel[q].to, q, TG_HALO_FORCES))
+        return;
+    if (channel->f_waits) tg_return_slice<T, RETURN>(port, c, true);
+    tg_row_done(&port->f_done[c], channel->f_flag_out, nullptr, number);
+    return;
+  }
+  for (int q = 0; q < port->channel_count; q++)
+    if (!tg_halo_wait_block(port, &port->f_flag[q], number, port->channel[q].to, q, TG_HALO_FORCES))
+      return;
+  int stride = (int)(gridDim.x * blockDim.x);
+  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * port->return_count;
+       i += stride) {
+    size_t at = port->return_atom[i / 3];
+    port->f[3 * at + i % 3] = tg_gather<T, RETURN>(port, at, i % 3);
+  }
+}
+
+/* One pulse of the force return, a kernel of its own: slice c is complete here, as the kernels
+ * before have ended, so its flag goes up first; then the forces are pulled. No two entries of a
+ * channel name the same atom. */
+template <typename T>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_pull_forces(const tg_halo_port<T>* ports, int c) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  uint64_t number = *(volatile const uint64_t*)&port->x_sent[0];
+  if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
+    tg_halo_store_release(channel->f_flag_out, number);
+  if (channel->to_elsewhere &&
+      !tg_halo_wait_block(port, &port->f_flag[c], number, channel->to, c, TG_HALO_FORCES))
+    return;
+  const uint32_t* index = port->index + channel->send_slot;
+  int stride = (int)(gridDim.x * blockDim.x);
+  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * channel->send_count;
+       i += stride)
+    port->f[3 * (size_t)index[i / 3] + i % 3] += channel->f_pull[i];
+}
+
+/* Schedules host and stream: from x to the message of channel c. */
+template <typename T>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_pack_positions(const tg_halo_port<T>* ports, int c) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  tg_pack(port, channel, 0, channel->send_count, port->packed + 3 * (size_t)channel->send_slot);
+}
+
+/* Schedules host and stream: from the message that came back to f. */
+template <typename T>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_unpack_forces(const tg_halo_port<T>* ports, int c) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  const uint32_t* index = port->index + channel->send_slot;
+  const T* in = port->f_in + 3 * (size_t)channel->send_slot;
+  int stride = (int)(gridDim.x * blockDim.x);
+  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * channel->send_count;
+       i += stride)
+    port->f[3 * (size_t)index[i / 3] + i % 3] += in[i];
+}
+
+/* Schedule direct, the producer: a kernel that moves home atoms, x += v dt, and stores each one
+ * straight into the neighbours that need it. v: [home_count][3] in port->packed's stead is the
+ * caller's. push = 0: the same without the exchange, to see what the pushing costs. */
+template <typename T>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_move_atoms(const tg_halo_port<T>* ports, const T* const* velocities, T dt, int push,
+                  int consume) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  uint64_t number = tg_halo_next(port);
+  if (push && consume) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) tg_halo_consumed(port, number - 1);
+    if (!tg_halo_may_push(port, number)) return;
+  }
+  const T* v = velocities[blockIdx.z];
+  int stride = (int)(gridDim.x * blockDim.x);
+  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < port->home_count; i += stride) {
+    T at[3];
+    for (int d = 0; d < 3; d++)
+      port->x[3 * (size_t)i + d] = at[d] = port->x[3 * (size_t)i + d] + v[3 * (size_t)i + d] * dt;
+    if (push) tg_halo_push(port, i, at[0], at[1], at[2]);
+  }
+  if (push) tg_halo_raise(port, number, gridDim.x);
+}
+
+/* Schedule direct, a consumer's first act: one block a channel waits for other cards' positions.
+ * (What PEs of this card pushed is here: the producing kernel has ended.) */
+template <typename T>
+static __global__ void tg_await_positions(const tg_halo_port<T>* ports) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  int c = (int)blockIdx.y;
+  uint64_t number = *(volatile const uint64_t*)&port->x_sent[c];
+  if (port->channel[c].from_elsewhere)
+    tg_halo_wait_thread(port, &port->x_flag[c], number, port->channel[c].from, c,
+                        TG_HALO_POSITIONS);
+}
+
+#endif
