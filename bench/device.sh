@@ -4,7 +4,7 @@
 # most. Logs go to $OUT if it is set, else to build/device. The short table comes last.
 #   bench/device.sh [PRESET]     cuda (default) or nvshmem
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 3
 preset=${1:-cuda}
 out=${OUT:-build/device}
 mkdir -p "$out"

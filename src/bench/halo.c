@@ -193,7 +193,7 @@ static tg_device_halo_params params_of(const tg_bench_halo_case* what, bool forc
 static tg_status measure_step(const scene* s, const tg_bench_halo_case* what, bool host,
                               tg_bench_halo_row* row) {
   tg_device_halo* halo = NULL;
-  timing step;
+  timing step = {0};
   tg_device_halo_params params = params_of(what, true);
   TG_TRY(tg_device_halo_create(&params, &s->plan, &halo));
   tg_status status = verify(s, halo, what->double_precision);
@@ -213,7 +213,7 @@ static tg_status measure_step(const scene* s, const tg_bench_halo_case* what, bo
 static tg_status measure_positions(const scene* s, const tg_bench_halo_case* what, bool host,
                                    tg_bench_halo_row* row) {
   tg_device_halo* halo = NULL;
-  timing x, move, push;
+  timing x = {0}, move = {0}, push = {0};
   tg_device_halo_params params = params_of(what, false);
   TG_TRY(tg_device_halo_create(&params, &s->plan, &halo));
   tg_status status = time_kind(halo, POSITIONS, host, what->repeats, &x);

@@ -218,8 +218,9 @@ static tg_status draw(const bench* b) {
     snprintf(names[w], sizeof names[w], "%s%s%s%s", WAYS[w].schedule,
              WAYS[w].force_return ? " " : "", WAYS[w].force_return ? WAYS[w].force_return : "",
              WAYS[w].bulk ? " bulk" : "");
-    curves[count++] =
+    curves[count] =
         (tg_plot_curve){.label = names[w], .x = x[w], .y = y[w], .count = points, .panel = 0};
+    count++;
   }
   tg_plot plot = {.title = "Halo exchange, positions and forces",
                   .x_label = "case, in the order of the table",
