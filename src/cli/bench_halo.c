@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/plot.h"
+#include "base/text.h"
 #include "bench/halo.h"
 #include "cli/cli.h"
 #include "device/device.h"
@@ -173,9 +174,15 @@ static tg_status run_case(bench* b, int atoms, const int grid[3], int gpus,
 }
 
 static tg_status read_grid(const char* text, int grid[3]) {
-  int end = 0;
-  if (sscanf(text, "%dx%dx%d%n", &grid[0], &grid[1], &grid[2], &end) == 3 && !text[end])
-    return TG_OK;
+  const char* at = text;
+  int read = 0;
+  for (; read < 3; read++) {
+    int length = (int)strcspn(at, "x");
+    if (!tg_parse_int(at, length, &grid[read])) break;
+    at += length;
+    if (read < 2 && *at++ != 'x') break;
+  }
+  if (read == 3 && !*at) return TG_OK;
   return tg_fail(TG_ERR_INPUT, "--pe '%s' is not a grid; give one such as 2x2x1", text);
 }
 
