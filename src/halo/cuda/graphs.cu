@@ -38,17 +38,10 @@ tg_status tg_device_halo_graph_begin(tg_device_halo* halo) {
   return TG_OK;
 }
 
-static tg_status end_card(const tg_card* card, cudaGraphExec_t* out) {
-  cudaGraph_t graph = NULL;
+static tg_status prepare_card(const tg_card* card, cudaGraph_t graph, cudaGraphExec_t* out) {
   TG_TRY(select_card(card));
-  TG_TRY(
-      tg_cuda_status(cudaStreamEndCapture(card->stream, &graph), card->device, "ending a graph"));
-  tg_status status =
-      tg_cuda_status(cudaGraphInstantiate(out, graph, 0), card->device, "preparing a graph");
-  cudaGraphDestroy(graph);
-  if (status == TG_OK)
-    status = tg_cuda_status(cudaGraphUpload(*out, card->stream), card->device, "loading a graph");
-  return status;
+  TG_TRY(tg_cuda_status(cudaGraphInstantiate(out, graph, 0), card->device, "preparing a graph"));
+  return tg_cuda_status(cudaGraphUpload(*out, card->stream), card->device, "loading a graph");
 }
 
 tg_status tg_device_halo_graph_end(tg_device_halo* halo, tg_device_halo_graph** out) {
@@ -60,9 +53,21 @@ tg_status tg_device_halo_graph_end(tg_device_halo* halo, tg_device_halo_graph** 
   if (!graph) return tg_fail(TG_ERR_MACHINE, "no memory for a graph");
   memset(graph, 0, sizeof *graph);
   int graphs = tg_one_graph(halo) ? 1 : halo->cards.count;
-  for (int i = 0; i < graphs; i++) { /* all captures end, whatever happens */
-    tg_status ended = end_card(&halo->cards.card[i], &graph->exec[i]);
+  cudaGraph_t captured[TG_MOST_CARDS] = {};
+  /* All captures end, whatever happens, and before any graph is prepared: preparing one invalidates
+   * captures that this thread has open on other cards. */
+  for (int i = 0; i < graphs; i++) {
+    const tg_card* card = &halo->cards.card[i];
+    tg_status ended = select_card(card);
+    if (ended == TG_OK)
+      ended = tg_cuda_status(cudaStreamEndCapture(card->stream, &captured[i]), card->device,
+                             "ending a graph");
     if (status == TG_OK) status = ended;
+  }
+  for (int i = 0; i < graphs; i++) {
+    if (status == TG_OK)
+      status = prepare_card(&halo->cards.card[i], captured[i], &graph->exec[i]);
+    if (captured[i]) cudaGraphDestroy(captured[i]);
   }
   halo->capturing = false;
   for (int i = 0; i < halo->cards.count && status == TG_OK; i++)
