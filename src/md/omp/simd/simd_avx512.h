@@ -3,6 +3,10 @@
 #ifndef TG_MD_OMP_SIMD_AVX512_H
 #define TG_MD_OMP_SIMD_AVX512_H
 
+#include "md/omp/simd/simd_types.h"
+
+#ifdef __AVX512F__
+
 #define TG_ISA_TEXT "AVX-512"
 
 #if TG_SIMD_DOUBLE
@@ -94,4 +98,6 @@ static inline void v_subtract_j(real* p, vreal a) {
 }
 
 #endif
+#endif /* __AVX512F__ */
+
 #endif

@@ -5,6 +5,8 @@
 #ifndef TG_MD_OMP_SIMD_GENERIC_H
 #define TG_MD_OMP_SIMD_GENERIC_H
 
+#include "md/omp/simd/simd_types.h"
+
 #if defined(__AVX2__) && !TG_SIMD_DOUBLE
 enum { V_ROWS = 1, V_WIDTH = 8 };
 #else
