@@ -82,15 +82,48 @@ static void write_data(FILE* script, const tg_plot* plot) {
   }
 }
 
+static bool shares_span(const tg_plot* plot, int panel) {
+  return !plot->log_y && (plot->same_span >> panel & 1);
+}
+
+/* The least and the greatest y of a panel; false if they are the same or there are none. */
+static bool find_extent(const tg_plot* plot, int panel, double* low, double* high) {
+  *low = INFINITY;
+  *high = -INFINITY;
+  for (int i = 0; i < plot->curve_count; i++)
+    for (size_t p = 0; plot->curves[i].panel == panel && p < plot->curves[i].count; p++) {
+      double y = plot->curves[i].y[p];
+      if (!isfinite(y)) continue;
+      *low = fmin(*low, y);
+      *high = fmax(*high, y);
+    }
+  return *low < *high;
+}
+
+static void write_y_range(FILE* script, const tg_plot* plot, int panel, int panels) {
+  double low, high, span = 0;
+  for (int other = 0; other < panels; other++)
+    if (shares_span(plot, other) && find_extent(plot, other, &low, &high))
+      span = fmax(span, high - low);
+  find_extent(plot, panel, &low, &high);
+  if (shares_span(plot, panel) && span > 0 && isfinite(low)) {
+    double middle = 0.5 * (low + high), half = 0.55 * span; /* a twentieth stays free at each end */
+    fprintf(script, "set yrange [%.17g:%.17g]\n", middle - half, middle + half);
+  } else {
+    fputs("set yrange [*:*]\n", script);
+  }
+}
+
 static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels) {
   /* panels share the x axis: its numbers and label stand under the lowest only */
   bool lowest = panel == panels - 1;
+  write_y_range(script, plot, panel, panels);
   fprintf(script, "set format x %s\n", lowest ? "'%g'" : "''");
   fputs("set xlabel ", script);
   write_quoted(script, lowest ? plot->x_label : "");
   fputs(" noenhanced\nset ylabel ", script);
   write_quoted(script, plot->panel_labels[panel]);
-  fputs(" noenhanced\nplot ", script);
+  fputs(" noenhanced font ',11'\nplot ", script);
   bool first = true;
   for (int i = 0; i < plot->curve_count; i++) {
     const tg_plot_curve* curve = &plot->curves[i];
@@ -124,7 +157,7 @@ static void write_range(FILE* script, const tg_plot* plot) {
 
 static void write_script(FILE* script, const tg_plot* plot, const char* picture, bool png) {
   int panels = count_panels(plot);
-  int height = 100 + 210 * panels;
+  int height = 100 + 240 * panels;
   fprintf(script, "set terminal %s size 900,%d font 'sans,13'\n",
           png ? "pngcairo" : "svg background '#ffffff'", height);
   fputs("set output ", script);

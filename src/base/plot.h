@@ -22,6 +22,8 @@ typedef struct tg_plot {
   const tg_plot_curve* curves;
   int curve_count;
   int log_x, log_y;
+  unsigned same_span; /* bit p: panel p. Their y axes span the same difference, each about its own
+                         curves, so that heights compare. Not with log_y */
 } tg_plot;
 
 /** Writes the plot as path (.svg or .png by its ending), stacked panels sharing the x axis. If

@@ -200,7 +200,8 @@ tg_status tg_run_plot(const tg_md_job* job, const tg_md_system* system) {
                     .panel_labels = {"potential energy / (kJ/mol)", "conserved energy / (kJ/mol)",
                                      "temperature / K", NULL},
                     .curves = curves,
-                    .curve_count = dynamics ? CURVES : 1};
+                    .curve_count = dynamics ? CURVES : 1,
+                    .same_span = 1u << 0 | 1u << 1}; /* the energies: constancy shows */
     if (!dynamics) plot.panel_labels[1] = NULL;
     status = tg_plot_write(&plot, job->plot);
   }

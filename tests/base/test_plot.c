@@ -62,6 +62,31 @@ static void pictures_are_drawn(void** state) {
   assert_int_equal(entries_of_scratch(), 2);
 }
 
+/* The ticks of a panel stand for its range: two panels whose curves rise by 3 and by 0.003 have the
+ * same ones if they share a span, and do not otherwise. */
+static void panels_can_share_a_span(void** state) {
+  (void)state;
+  if (gnuplot_is_missing()) skip();
+  const double flat[] = {10, 10.001, 10.002, 10.003};
+  const tg_plot_curve curves[] = {{NULL, X, Z, 4, 0}, {NULL, X, flat, 4, 1}};
+  tg_plot plot = {.title = "t",
+                  .x_label = "x",
+                  .curves = curves,
+                  .panel_labels = {"rises by 3", "rises by 0.003"},
+                  .curve_count = 2};
+  const char* alone = scratch_path(folder, "alone.svg");
+  assert_int_equal(tg_plot_write(&plot, alone), TG_OK);
+  const char* text = scratch_read(alone);
+  assert_non_null(strstr(text, "10.001"));
+  plot.same_span = 1u << 0 | 1u << 1;
+  const char* together = scratch_path(folder, "together.svg");
+  assert_int_equal(tg_plot_write(&plot, together), TG_OK);
+  text = scratch_read(together);
+  assert_null(strstr(text, "10.001"));
+  assert_non_null(strstr(text, "11<")); /* 10.0015 and 1.65 either way */
+  assert_non_null(strstr(text, "9<"));
+}
+
 static void what_cannot_be_drawn_is_refused(void** state) {
   (void)state;
   const tg_plot_curve curve = {"", X, Z, 2, 0};
@@ -93,6 +118,7 @@ static void a_missing_gnuplot_is_named(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pictures_are_drawn),
+      cmocka_unit_test(panels_can_share_a_span),
       cmocka_unit_test(what_cannot_be_drawn_is_refused),
       cmocka_unit_test(a_missing_gnuplot_is_named),
   };
