@@ -23,7 +23,7 @@ echo
 "$@"
 [ -s "$out/energy.svg" ] || die 1 "the run wrote no plot $out/energy.svg"
 
-say "from $out/energies.xvg"
+say "energies, from $out/energies.xvg"
 awk -v atoms=5625 -v settle=0.5 -f tools/energies.awk "$out/energies.xvg"
 say "written to $out"
 ls -l "$out"
