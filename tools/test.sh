@@ -16,6 +16,7 @@ need "the tests" $packages_test
 configure_and_build cpu -DTG_TESTS=ON
 sh tools/check-headers.sh
 sh tools/check-floors.sh
+sh tools/check-install.sh build/cpu
 
 # Every CUDA file must be compiled by a preset, not only lie there.
 cuda_files=$(find src tests -name '*.cu' | sort)
