@@ -19,14 +19,22 @@
  * | 3    | blocks count themselves (acq_rel, device); |                                          |
  * |      | the last raises R.x_flag = n (release.sys) |                                          |
  * | 4    |                                            | wait x_flag >= n, read slice c           |
- * | 5    |                                            | forces of slice c are ready: store them  |
- * |      |                                            | at S (put), leave them (pull) or add     |
- * |      |                                            | them at S (reduce); raise S.f_flag = n   |
- * | 6    | wait f_flag >= n, add the forces           |                                          |
+ * | 5    |                                            | forces of slice c are ready: leave them  |
+ * |      |                                            | (pull) or add them at S (reduce), raise  |
+ * |      |                                            | S.f_flag = n; or put each into S's mail  |
+ * |      |                                            | with n in the same 16-byte word          |
+ * | 6    | wait f_flag >= n, or for n in every word   |                                          |
+ * |      | of c's mail; add the forces                |                                          |
  *
  * Write-after-read: step 2 of n+1 overwrites what R read in n. R's f_flag = n (step 5) or consumed
  * = n (step 1 of n+1) says that it has. Forces likewise: R writes slice c's forces for n+1 only
  * after its step 4 of n+1, which follows S's step 6 of n. An empty message raises its flags too.
+ *
+ * A word of mail is written and read by single 16-byte accesses, so whoever finds n in it has the
+ * force that came with it: no fence, no count of blocks and no flag behind the data. It holds
+ * exactly n when it is awaited, as by the rule above R cannot be ahead. Within a card S reads
+ * forces that nothing is added to where they lie, without mail: they were ready before the kernel
+ * began.
  *
  * Data of the halo must be read through pointers without const __restrict__ in a kernel that waits:
  * the non-coherent path may serve what stood there before.
@@ -48,6 +56,16 @@ struct tg_halo_fault {
   unsigned long long seen, wanted;
 };
 
+/** An atom of this PE and the first of the forces to be added to it: the address of its mail or,
+ * with TG_HALO_NEAR, of three components of f on this card; 0: none. With TG_HALO_MORE others
+ * follow, likewise, from port->source[next] on. */
+struct __align__(16) tg_halo_sum {
+  uint32_t atom, next;
+  uint64_t source;
+};
+
+enum { TG_HALO_NEAR = 1, TG_HALO_MORE = 2 }; /* in the low bits of an address */
+
 template <typename T>
 struct tg_halo_channel {
   int to, from;                 /* PEs: positions go to one and come from the other */
@@ -60,7 +78,7 @@ struct tg_halo_channel {
   unsigned long long f_waits;   /* bit q: forces that return by channel q go into this slice */
   T shift[3];                   /* nm, added to what is sent */
   T* x_out;                     /* [send_count][3], the slice at `to` */
-  T* f_out;                     /* [receive_count][3], f_in of `from` for this channel */
+  uint64_t* mail_out;           /* [receive_count] letters, in the mail of `from` */
   T* f_pull;                    /* [send_count][3], the forces of the slice at `to` */
   T* reduce_out;                /* [atoms of `from`][3] */
   const uint32_t* reduce_index; /* [receive_count], atoms of `from` */
@@ -77,12 +95,16 @@ struct tg_halo_port {
   T* f_in;               /* [send capacity][3] */
   T* reduce;             /* [local capacity][3] */
   T* packed;             /* [send capacity][3] */
+  uint64_t* mail;        /* [send capacity] letters */
   const uint32_t* index; /* [send capacity]: the atoms sent, channel by channel, ascending */
   const int* segment;    /* [channel_count][channel_count + 1]: in channel c, entries from
                             segment[s] on come from channel s - 1 or later (s = 0: home) */
-  const uint32_t* copy_start;           /* [local capacity + 1]: of an atom's copies in copy */
-  const uint32_t* copy;                 /* channel << 26 | place in its message; channels descend */
-  const uint32_t* return_atom;          /* [return_count] */
+  const uint32_t* copy_start;  /* [local capacity + 1]: of an atom's copies in copy */
+  const uint32_t* copy;        /* channel << 26 | place in its message; channels descend */
+  const uint32_t* return_atom; /* [return_count] */
+  const tg_halo_sum*
+      sum; /* [local capacity]: return_count home atoms, then slices in their places */
+  const uint64_t* source;               /* [send capacity] */
   uint64_t *x_flag, *f_flag, *consumed; /* [channel_count]: raised by others */
   uint64_t* x_sent;                     /* [channel_count]: exchanges sent so far */
   unsigned *x_done, *f_done;            /* [channel_count + 1]: blocks that are done */
@@ -164,6 +186,90 @@ static __device__ bool tg_halo_wait_thread(const tg_halo_port<T>* port, const ui
     }
   }
   if (blockIdx.x == 0) atomicAdd(port->waited_ns, tg_halo_now() - start);
+  return true;
+}
+
+/** A letter is one word of 16 bytes for an atom in single precision (three components and the low
+ * half of the exchange's number), three in double (a component and the number in each). */
+template <typename T>
+struct tg_halo_letter {
+  static constexpr int words = sizeof(T) == 4 ? 1 : 3;
+};
+
+static __device__ __forceinline__ void tg_halo_store_word(uint64_t* word, uint64_t low,
+                                                          uint64_t high) {
+  asm volatile("{ .reg .b128 w; mov.b128 w, {%1, %2}; st.relaxed.sys.global.b128 [%0], w; }"
+               :
+               : "l"(word), "l"(low), "l"(high)
+               : "memory");
+}
+
+static __device__ __forceinline__ void tg_halo_load_word(const uint64_t* word, uint64_t* low,
+                                                         uint64_t* high) {
+  asm volatile("{ .reg .b128 w; ld.relaxed.sys.global.b128 w, [%2]; mov.b128 {%0, %1}, w; }"
+               : "=l"(*low), "=l"(*high)
+               : "l"(word)
+               : "memory");
+}
+
+static __device__ __forceinline__ uint64_t tg_halo_join(unsigned low, unsigned high) {
+  return (uint64_t)high << 32 | low;
+}
+
+static __device__ __forceinline__ void tg_halo_post(uint64_t* letter, const float f[3],
+                                                    uint64_t number) {
+  tg_halo_store_word(letter, tg_halo_join(__float_as_uint(f[0]), __float_as_uint(f[1])),
+                     tg_halo_join(__float_as_uint(f[2]), (unsigned)number));
+}
+
+static __device__ __forceinline__ void tg_halo_post(uint64_t* letter, const double f[3],
+                                                    uint64_t number) {
+  for (int d = 0; d < 3; d++)
+    tg_halo_store_word(letter + 2 * d, (uint64_t)__double_as_longlong(f[d]), number);
+}
+
+/** Reads a letter; true if it is that of exchange `number`. */
+static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, float f[3],
+                                                    uint64_t number) {
+  uint64_t low, high;
+  tg_halo_load_word(letter, &low, &high);
+  f[0] = __uint_as_float((unsigned)low);
+  f[1] = __uint_as_float((unsigned)(low >> 32));
+  f[2] = __uint_as_float((unsigned)high);
+  return (unsigned)(high >> 32) == (unsigned)number;
+}
+
+static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, double f[3],
+                                                    uint64_t number) {
+  bool here = true;
+  for (int d = 0; d < 3; d++) {
+    uint64_t value, of;
+    tg_halo_load_word(letter + 2 * d, &value, &of);
+    f[d] = __longlong_as_double((long long)value);
+    here = here && of == number;
+  }
+  return here;
+}
+
+/** One thread: reads a letter as soon as it is that of exchange `number`. False: given up. */
+template <typename T>
+static __device__ bool tg_halo_await_letter(const tg_halo_port<T>* port, const uint64_t* letter,
+                                            uint64_t number, T f[3]) {
+  unsigned long long start = tg_halo_now();
+  for (unsigned polls = 0; !tg_halo_read(letter, f, number); polls++) {
+    if (polls % 64 != 63) continue;
+    if (tg_halo_load_abort(port->abort)) return false;
+    if (tg_halo_now() - start > port->deadline_ns) {
+      int slot = (int)((letter - port->mail) / (2 * tg_halo_letter<T>::words)), c = 0;
+      while (c + 1 < port->channel_count && port->channel[c + 1].send_slot <= slot) c++;
+      uint64_t low, seen;
+      tg_halo_load_word(letter, &low, &seen);
+      if (sizeof(T) == 4) seen >>= 32;
+      tg_halo_give_up(port, port->channel[c].to, c, TG_HALO_FORCES, seen, number);
+      return false;
+    }
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) atomicAdd(port->waited_ns, tg_halo_now() - start);
   return true;
 }
 

@@ -65,8 +65,7 @@ tg_status tg_device_halo_graph_end(tg_device_halo* halo, tg_device_halo_graph** 
     if (status == TG_OK) status = ended;
   }
   for (int i = 0; i < graphs; i++) {
-    if (status == TG_OK)
-      status = prepare_card(&halo->cards.card[i], captured[i], &graph->exec[i]);
+    if (status == TG_OK) status = prepare_card(&halo->cards.card[i], captured[i], &graph->exec[i]);
     if (captured[i]) cudaGraphDestroy(captured[i]);
   }
   halo->capturing = false;

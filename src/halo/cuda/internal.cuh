@@ -21,11 +21,11 @@ typedef enum tg_device_schedule {
 
 /* Where a PE's arrays begin in its one piece of device memory, bytes; the same in every PE. */
 typedef struct tg_device_layout {
-  size_t x, f, f_in, reduce, packed, velocity;
+  size_t x, f, f_in, reduce, packed, mail, velocity;
   size_t flags;      /* x_flag, f_flag, consumed, x_sent: 64-bit words, one after another */
   size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
-  size_t index, segment, copy_start, copy, return_atom, channel;
+  size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
   size_t bytes;
 } tg_device_layout;
 

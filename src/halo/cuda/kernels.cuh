@@ -140,6 +140,80 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
 }
 
+/* The force of an atom and all that came back for it, in the fixed order of its copies. What is
+ * there already is loaded together, so that only what is late costs a turn of its own. */
+template <typename T>
+static __device__ bool tg_add_mail(const tg_halo_port<T>* port, const tg_halo_sum* sum,
+                                   uint64_t number, T f[3]) {
+  enum { AT_ONCE = 4 };
+  uint64_t source = sum->source;
+  uint32_t next = sum->next;
+  for (int d = 0; d < 3; d++) f[d] = port->f[3 * (size_t)sum->atom + d];
+  while (source) {
+    uint64_t sources[AT_ONCE];
+    T more[AT_ONCE][3];
+    bool here[AT_ONCE];
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++) {
+      sources[j] = source;
+      source = source & TG_HALO_MORE ? port->source[next++] : 0;
+    }
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++) {
+      here[j] = true;
+      if (sources[j] & TG_HALO_NEAR) {
+        const T* near = (const T*)(sources[j] & ~3ull);
+        for (int d = 0; d < 3; d++) more[j][d] = near[d];
+      } else if (sources[j]) {
+        here[j] = tg_halo_read((const uint64_t*)(sources[j] & ~3ull), more[j], number);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; j++) {
+      if (!sources[j]) break;
+      if (!here[j] &&
+          !tg_halo_await_letter(port, (const uint64_t*)(sources[j] & ~3ull), number, more[j]))
+        return false;
+      for (int d = 0; d < 3; d++) f[d] += more[j][d];
+    }
+  }
+  return true;
+}
+
+/* Force return put, from f of the halo to f at home, one thread an atom: row c < channel_count
+ * posts slice c to the PE it came from, the last row adds to the home atoms what came back. Nothing
+ * but the letters is waited for, and an atom only waits for its own. Row c reads mail of later
+ * channels only, so the rows cannot wait for each other in a circle. Bound by latency: a letter's
+ * way. */
+template <typename T>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_post_forces(const tg_halo_port<T>* ports) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  const int c = (int)blockIdx.y, stride = (int)(gridDim.x * blockDim.x);
+  const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const uint64_t number = *(volatile const uint64_t*)&port->x_sent[0];
+  T f[3];
+  if (c == port->channel_count) {
+    for (int i = start; i < port->return_count; i += stride) {
+      const tg_halo_sum sum = port->sum[i];
+      if (!tg_add_mail(port, &sum, number, f)) return;
+      for (int d = 0; d < 3; d++) port->f[3 * (size_t)sum.atom + d] = f[d];
+    }
+    return;
+  }
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  const bool elsewhere = channel->from_elsewhere != 0;
+  const int count = channel->receive_count;
+  uint64_t* out = channel->mail_out;
+  const tg_halo_sum* sums = port->sum + channel->slice;
+  for (int k = start; k < count; k += stride) {
+    const tg_halo_sum sum = sums[k];
+    if (!elsewhere && !sum.source) continue; /* read where it lies */
+    if (!tg_add_mail(port, &sum, number, f)) return;
+    tg_halo_post(out + 2 * tg_halo_letter<T>::words * (size_t)k, f, number);
+  }
+}
+
 /* One component of atom `at`'s force and all that came back for it, in the fixed order of its
  * copies. */
 template <typename T, int RETURN>
@@ -156,9 +230,7 @@ static __device__ __forceinline__ T tg_gather(const tg_halo_port<T>* port, size_
     uint32_t copy = port->copy[i];
     size_t place = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
     const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
-    const T* from =
-        RETURN == TG_HALO_PULL ? channel->f_pull : port->f_in + 3 * (size_t)channel->send_slot;
-    sum += from[3 * place + d];
+    sum += channel->f_pull[3 * place + d];
   }
   return sum;
 }
@@ -176,17 +248,16 @@ static __device__ __forceinline__ void tg_return_slice(const tg_halo_port<T>* po
     bool forwarded = port->copy_start[at + 1] > port->copy_start[at];
     if (forwarded != later) continue;
     T force = forwarded ? tg_gather<T, RETURN>(port, at, d) : port->f[3 * at + d];
-    if (RETURN == TG_HALO_PUT)
-      channel->f_out[i] = force;
-    else if (RETURN == TG_HALO_PULL) {
+    if (RETURN == TG_HALO_PULL) {
       if (forwarded) port->f[3 * at + d] = force;
     } else
       atomicAdd_system(&channel->reduce_out[3 * (size_t)channel->reduce_index[k] + d], force);
   }
 }
 
-/* From f of the halo to f at home: row c < channel_count returns slice c to the PE it came from,
- * after the returns that go into it; the last row adds to the home atoms what came back. */
+/* Force returns pull and reduce, from f of the halo to f at home: row c < channel_count returns
+ * slice c to the PE it came from, after the returns that go into it; the last row adds to the home
+ * atoms what came back. */
 template <typename T, int RETURN>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_return_forces(const tg_halo_port<T>* ports) {

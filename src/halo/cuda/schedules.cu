@@ -2,7 +2,7 @@
 /* The five schedules on GPUs of one process.
  *
  * Forward progress. Kernels of one card run one after another on its stream. A kernel that waits
- * for PEs of its own card (fused and direct, where a card has several PEs) is launched
+ * for PEs of its own card (where atoms are forwarded or forces have flags) is launched
  * cooperatively, so that all its blocks run at the same time; every other wait is for a card whose
  * own kernel is queued by the same call. Grids are chosen so that a whole launch is resident. */
 #include <algorithm>
@@ -55,7 +55,7 @@ static tg_status grids(tg_device_halo* halo) {
   TG_TRY(resident_blocks(halo, tg_send_positions<T, true>, &send));
   TG_TRY(resident_blocks(halo, tg_move_atoms<T>, &send));
   TG_TRY(resident_blocks(halo, tg_await_positions<T>, &send));
-  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_PUT>, &back));
+  TG_TRY(resident_blocks(halo, tg_post_forces<T>, &back));
   TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_PULL>, &back));
   TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_REDUCE>, &back));
   TG_TRY(resident_blocks(halo, tg_pull_forces<T>, &back));
@@ -85,9 +85,16 @@ static dim3 one_channel(const tg_device_halo* halo, int card) {
   return dim3(halo->send_blocks, 1, halo->cards.card[card].pe_count);
 }
 
-/* Do own PEs of a card wait for each other inside a kernel? */
-static bool within_card(const tg_device_halo* halo, int card) {
-  return halo->cards.card[card].pe_count > 1;
+/* May PEs of a card wait for each other inside a kernel? They do where atoms are forwarded; a
+ * single message or direct exchange forwards none, under any plan. */
+static bool forwards_within(const tg_device_halo* halo, int card) {
+  return halo->cards.card[card].pe_count > 1 && !halo->direct && halo->channel_count > 1;
+}
+
+/* Likewise for forces: pulled or reduced ones have flags of their own within a card, too. */
+static bool returns_within(const tg_device_halo* halo, int card) {
+  return halo->force_return == TG_HALO_PUT ? forwards_within(halo, card)
+                                           : halo->cards.card[card].pe_count > 1;
 }
 
 /* A blocking wait for every card, counted. */
@@ -197,7 +204,7 @@ static tg_status send(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++)
     TG_TRY(send_from<T>(halo, i,
                         dim3(halo->send_blocks, halo->channel_count, halo->cards.card[i].pe_count),
-                        within_card(halo, i), 0));
+                        forwards_within(halo, i), 0));
   return TG_OK;
 }
 
@@ -215,8 +222,8 @@ static tg_status give_back(tg_device_halo* halo) {
   }
   for (int i = 0; i < halo->cards.count; i++) {
     dim3 grid(halo->return_blocks, halo->channel_count + 1, halo->cards.card[i].pe_count);
-    TG_TRY(launch(halo, counts, i, grid, within_card(halo, i),
-                  halo->force_return == TG_HALO_PUT    ? tg_return_forces<T, TG_HALO_PUT>
+    TG_TRY(launch(halo, counts, i, grid, returns_within(halo, i),
+                  halo->force_return == TG_HALO_PUT    ? tg_post_forces<T>
                   : halo->force_return == TG_HALO_PULL ? tg_return_forces<T, TG_HALO_PULL>
                                                        : tg_return_forces<T, TG_HALO_REDUCE>,
                   (const tg_halo_port<T>*)halo->ports[i]));

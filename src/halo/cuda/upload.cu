@@ -26,6 +26,9 @@ static void lay_out(tg_device_halo* halo) {
   at->f_in = take(&end, 3 * halo->send_capacity * element);
   at->reduce = take(&end, 3 * halo->local_capacity * element);
   at->packed = take(&end, 3 * halo->send_capacity * element);
+  at->mail = take(&end, halo->send_capacity * 16 *
+                            (halo->double_precision ? tg_halo_letter<double>::words
+                                                    : tg_halo_letter<float>::words));
   at->velocity = take(&end, 3 * halo->home_capacity * element);
   at->flags = take(&end, 4 * channels * sizeof(uint64_t));
   at->words = take(&end, sizeof(uint64_t) + (2 * channels + 3) * sizeof(unsigned));
@@ -35,6 +38,8 @@ static void lay_out(tg_device_halo* halo) {
   at->copy_start = take(&end, (halo->local_capacity + 1) * sizeof(uint32_t));
   at->copy = take(&end, halo->copy_capacity * sizeof(uint32_t));
   at->return_atom = take(&end, halo->home_capacity * sizeof(uint32_t));
+  at->sum = take(&end, halo->local_capacity * sizeof(tg_halo_sum));
+  at->source = take(&end, halo->copy_capacity * sizeof(uint64_t));
   at->channel = take(&end, channels * sizeof(tg_halo_channel<double>));
   at->bytes = end;
 }
@@ -91,6 +96,8 @@ typedef struct maps {
   std::vector<uint32_t> index, copy_start, copy, return_atom;
   std::vector<int> segment;
   std::vector<unsigned long long> f_waits;
+  std::vector<tg_halo_sum> sum;
+  std::vector<uint64_t> source;
 } maps;
 
 /* The device's number of local atom i; *source: 0 for home, else channel + 1. */
@@ -140,6 +147,42 @@ static void make_copies(const tg_device_halo* halo, const tg_device_part* part, 
     if (out->copy_start[i + 1] > out->copy_start[i]) out->return_atom.push_back((uint32_t)i);
 }
 
+/* Where PE pe finds the force of its copy: in the mail, or on its card where it lies, if nothing is
+ * added to it there. */
+static uint64_t source_of(const tg_device_halo* halo, const tg_device_plan* plan,
+                          const std::vector<maps>* all, int pe, uint32_t copy) {
+  size_t c = copy >> TG_HALO_PLACE_BITS, place = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
+  int to = plan->parts[pe].messages[c].to;
+  const tg_device_pe *reader = &halo->pes[to], *sender = &halo->pes[pe];
+  size_t at = halo->slice[c] + place, element = tg_element(halo);
+  size_t letter = 16 * (size_t)(halo->double_precision ? tg_halo_letter<double>::words
+                                                       : tg_halo_letter<float>::words);
+  const std::vector<uint32_t>* further = &(*all)[(size_t)to].copy_start;
+  if (reader->card == sender->card && (*further)[at] == (*further)[at + 1])
+    return (uint64_t)(reader->memory + halo->layout.f + 3 * at * element) | TG_HALO_NEAR;
+  return (uint64_t)(sender->memory + halo->layout.mail + (halo->send_slot[c] + place) * letter);
+}
+
+/* What is added to which atom: the returned home atoms, closed up, then slices in their places. */
+static void make_sums(const tg_device_halo* halo, const tg_device_plan* plan,
+                      std::vector<maps>* all, int pe) {
+  maps* map = &(*all)[(size_t)pe];
+  map->sum.assign(halo->local_capacity, tg_halo_sum());
+  map->source.assign(halo->copy_capacity, 0);
+  for (size_t i = 0; i < map->copy_start[halo->local_capacity]; i++)
+    map->source[i] = source_of(halo, plan, all, pe, map->copy[i]);
+  size_t closed = 0;
+  for (size_t atom = 0; atom < halo->local_capacity; atom++) {
+    uint32_t first = map->copy_start[atom], end = map->copy_start[atom + 1];
+    for (uint32_t i = first; i + 1 < end; i++) map->source[i] |= TG_HALO_MORE;
+    if (atom < halo->home_capacity && first == end) continue;
+    tg_halo_sum* sum = &map->sum[atom < halo->home_capacity ? closed++ : atom];
+    sum->atom = (uint32_t)atom;
+    sum->next = first + 1;
+    sum->source = first < end ? map->source[first] : 0;
+  }
+}
+
 template <typename V>
 static tg_status put(const tg_device_halo* halo, int pe, size_t at, const std::vector<V>& values) {
   if (values.empty()) return TG_OK;
@@ -171,7 +214,8 @@ static tg_status put_channels(tg_device_halo* halo, int pe, const tg_device_part
     for (int d = 0; d < 3; d++) one->shift[d] = (T)message->shift[d];
     one->x_out = (T*)(to + at->x) + 3 * halo->slice[c];
     one->f_pull = (T*)(to + at->f) + 3 * halo->slice[c];
-    one->f_out = (T*)(from + at->f_in) + 3 * halo->send_slot[c];
+    one->mail_out =
+        (uint64_t*)(from + at->mail) + 2 * tg_halo_letter<T>::words * halo->send_slot[c];
     one->reduce_out = (T*)(from + at->reduce);
     one->reduce_index = (const uint32_t*)(from + at->index) + halo->send_slot[c];
     one->x_flag_out = (uint64_t*)(to + at->flags) + c;
@@ -199,11 +243,14 @@ static tg_halo_port<T> make_port(const tg_device_halo* halo, int pe, const maps*
   port.f_in = (T*)(memory + at->f_in);
   port.reduce = (T*)(memory + at->reduce);
   port.packed = (T*)(memory + at->packed);
+  port.mail = (uint64_t*)(memory + at->mail);
   port.index = (const uint32_t*)(memory + at->index);
   port.segment = (const int*)(memory + at->segment);
   port.copy_start = (const uint32_t*)(memory + at->copy_start);
   port.copy = (const uint32_t*)(memory + at->copy);
   port.return_atom = (const uint32_t*)(memory + at->return_atom);
+  port.sum = (const tg_halo_sum*)(memory + at->sum);
+  port.source = (const uint64_t*)(memory + at->source);
   uint64_t* flags = (uint64_t*)(memory + at->flags);
   port.x_flag = flags;
   port.f_flag = flags + channels;
@@ -223,6 +270,12 @@ static tg_halo_port<T> make_port(const tg_device_halo* halo, int pe, const maps*
 
 template <typename T>
 static tg_status upload(tg_device_halo* halo, const tg_device_plan* plan) {
+  std::vector<maps> all((size_t)halo->pe_count);
+  for (int p = 0; p < halo->pe_count; p++) {
+    make_index(halo, &plan->parts[p], &all[(size_t)p]);
+    make_copies(halo, &plan->parts[p], &all[(size_t)p]);
+  }
+  for (int p = 0; p < halo->pe_count; p++) make_sums(halo, plan, &all, p);
   for (int p = 0; p < halo->pe_count; p++) {
     const tg_device_part* part = &plan->parts[p];
     tg_device_pe* pe = &halo->pes[p];
@@ -238,17 +291,17 @@ static tg_status upload(tg_device_halo* halo, const tg_device_plan* plan) {
       pe->to.push_back(part->messages[c].to);
       pe->from.push_back(part->messages[c].from);
     }
-    maps map;
-    make_index(halo, part, &map);
-    make_copies(halo, part, &map);
+    const maps* map = &all[(size_t)p];
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
-    TG_TRY(put(halo, p, halo->layout.index, map.index));
-    TG_TRY(put(halo, p, halo->layout.segment, map.segment));
-    TG_TRY(put(halo, p, halo->layout.copy_start, map.copy_start));
-    TG_TRY(put(halo, p, halo->layout.copy, map.copy));
-    TG_TRY(put(halo, p, halo->layout.return_atom, map.return_atom));
-    TG_TRY(put_channels<T>(halo, p, part, &map));
-    tg_halo_port<T> port = make_port<T>(halo, p, &map);
+    TG_TRY(put(halo, p, halo->layout.index, map->index));
+    TG_TRY(put(halo, p, halo->layout.segment, map->segment));
+    TG_TRY(put(halo, p, halo->layout.copy_start, map->copy_start));
+    TG_TRY(put(halo, p, halo->layout.copy, map->copy));
+    TG_TRY(put(halo, p, halo->layout.return_atom, map->return_atom));
+    TG_TRY(put(halo, p, halo->layout.sum, map->sum));
+    TG_TRY(put(halo, p, halo->layout.source, map->source));
+    TG_TRY(put_channels<T>(halo, p, part, map));
+    tg_halo_port<T> port = make_port<T>(halo, p, map);
     TG_TRY(tg_cuda_status(cudaMemcpy((tg_halo_port<T>*)halo->ports[pe->card] + (p - card->first_pe),
                                      &port, sizeof port, cudaMemcpyHostToDevice),
                           card->device, "copying a halo plan to it"));
