@@ -30,6 +30,9 @@
  * = n (step 1 of n+1) says that it has. Forces likewise: R writes slice c's forces for n+1 only
  * after its step 4 of n+1, which follows S's step 6 of n. An empty message raises its flags too.
  *
+ * Where nothing is forwarded, an exchange that is a kernel of its own sends positions by mail, too
+ * (steps 2 to 4); R's kernel copies them into slice c and brings R.x_flag up to n itself.
+ *
  * A word of mail is written and read by single 16-byte accesses, so whoever finds n in it has the
  * force that came with it: no fence, no count of blocks and no flag behind the data. It holds
  * exactly n when it is awaited, as by the rule above R cannot be ahead. Within a card S reads
@@ -79,6 +82,7 @@ struct tg_halo_channel {
   T shift[3];                   /* nm, added to what is sent */
   T* x_out;                     /* [send_count][3], the slice at `to` */
   uint64_t* mail_out;           /* [receive_count] letters, in the mail of `from` */
+  uint64_t* x_mail_out;         /* [send_count] letters, in x_mail of `to` */
   T* f_pull;                    /* [send_count][3], the forces of the slice at `to` */
   T* reduce_out;                /* [atoms of `from`][3] */
   const uint32_t* reduce_index; /* [receive_count], atoms of `from` */
@@ -89,16 +93,16 @@ struct tg_halo_channel {
 template <typename T>
 struct tg_halo_port {
   int pe, pe_count, channel_count;
-  int home_count;        /* atoms */
-  int return_count;      /* home atoms with a copy elsewhere */
-  T *x, *f;              /* [local capacity][3]; home, then a slice at a fixed place per channel */
-  T* f_in;               /* [send capacity][3] */
-  T* reduce;             /* [local capacity][3] */
-  T* packed;             /* [send capacity][3] */
-  uint64_t* mail;        /* [send capacity] letters */
-  const uint32_t* index; /* [send capacity]: the atoms sent, channel by channel, ascending */
-  const int* segment;    /* [channel_count][channel_count + 1]: in channel c, entries from
-                            segment[s] on come from channel s - 1 or later (s = 0: home) */
+  int home_count;   /* atoms */
+  int return_count; /* home atoms with a copy elsewhere */
+  T *x, *f;         /* [local capacity][3]; home, then a slice at a fixed place per channel */
+  T* f_in;          /* [send capacity][3] */
+  T* reduce;        /* [local capacity][3] */
+  T* packed;        /* [send capacity][3] */
+  uint64_t *mail, *x_mail;     /* [send capacity] letters: forces, positions */
+  const uint32_t* index;       /* [send capacity]: the atoms sent, channel by channel, ascending */
+  const int* segment;          /* [channel_count][channel_count + 1]: in channel c, entries from
+                                  segment[s] on come from channel s - 1 or later (s = 0: home) */
   const uint32_t* copy_start;  /* [local capacity + 1]: of an atom's copies in copy */
   const uint32_t* copy;        /* channel << 26 | place in its message; channels descend */
   const uint32_t* return_atom; /* [return_count] */
@@ -251,21 +255,26 @@ static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, doub
   return here;
 }
 
-/** One thread: reads a letter as soon as it is that of exchange `number`. False: given up. */
+/** One thread: reads a letter as soon as it is that of exchange `number`. mail: that of the port it
+ * lies in; flag: what it brings, positions or forces. False: given up. */
 template <typename T>
-static __device__ bool tg_halo_await_letter(const tg_halo_port<T>* port, const uint64_t* letter,
-                                            uint64_t number, T f[3]) {
+static __device__ bool tg_halo_await_letter(const tg_halo_port<T>* port, const uint64_t* mail,
+                                            const uint64_t* letter, uint64_t number, int flag,
+                                            T value[3]) {
+  if (tg_halo_read(letter, value, number)) return true;
   unsigned long long start = tg_halo_now();
-  for (unsigned polls = 0; !tg_halo_read(letter, f, number); polls++) {
+  for (unsigned polls = 0; !tg_halo_read(letter, value, number); polls++) {
     if (polls % 64 != 63) continue;
     if (tg_halo_load_abort(port->abort)) return false;
     if (tg_halo_now() - start > port->deadline_ns) {
-      int slot = (int)((letter - port->mail) / (2 * tg_halo_letter<T>::words)), c = 0;
+      int slot = (int)((letter - mail) / (2 * tg_halo_letter<T>::words)), c = 0;
       while (c + 1 < port->channel_count && port->channel[c + 1].send_slot <= slot) c++;
+      const tg_halo_channel<T>* channel = &port->channel[c];
       uint64_t low, seen;
       tg_halo_load_word(letter, &low, &seen);
       if (sizeof(T) == 4) seen >>= 32;
-      tg_halo_give_up(port, port->channel[c].to, c, TG_HALO_FORCES, seen, number);
+      tg_halo_give_up(port, flag == TG_HALO_FORCES ? channel->to : channel->from, c, flag, seen,
+                      number);
       return false;
     }
   }

@@ -21,7 +21,7 @@ typedef enum tg_device_schedule {
 
 /* Where a PE's arrays begin in its one piece of device memory, bytes; the same in every PE. */
 typedef struct tg_device_layout {
-  size_t x, f, f_in, reduce, packed, mail, velocity;
+  size_t x, f, f_in, reduce, packed, mail, x_mail, velocity;
   size_t flags;      /* x_flag, f_flag, consumed, x_sent: 64-bit words, one after another */
   size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
@@ -55,6 +55,7 @@ struct tg_device_halo {
   unsigned** abort_of[TG_MOST_CARDS];
   tg_halo_fault* fault[TG_MOST_CARDS];
   int send_blocks, return_blocks; /* of one channel of one PE */
+  int post_blocks;                /* the same for positions by mail; 0: they go by flags */
   tg_device_halo_counters counters;
   bool positions_out; /* positions were sent, forces have not come back */
   bool capturing;

@@ -140,6 +140,56 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
 }
 
+/* The same where nothing is forwarded: rows below channel_count send, the others receive. Positions
+ * for other cards go by mail, those for this card straight into the slice: like all of the kernel
+ * they are there when it ends. Bound by latency: a letter's way. */
+template <typename T>
+static __global__ void __launch_bounds__(TG_HALO_THREADS)
+    tg_post_positions(const tg_halo_port<T>* ports, int consume) {
+  const tg_halo_port<T>* port = &ports[blockIdx.z];
+  const int channels = port->channel_count, stride = (int)(gridDim.x * blockDim.x);
+  const bool receives = (int)blockIdx.y >= channels;
+  const int c = (int)blockIdx.y - (receives ? channels : 0);
+  const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  const uint64_t number = *(volatile const uint64_t*)&port->x_sent[c] + 1;
+  enum { WORDS = 2 * tg_halo_letter<T>::words };
+  int failed = 0;
+  T at[3];
+  if (receives && channel->from_elsewhere) {
+    const uint64_t* letters = port->x_mail + WORDS * (size_t)channel->send_slot;
+    T* to = port->x + 3 * (size_t)channel->slice;
+    for (int k = start; k < channel->receive_count && !failed; k += stride) {
+      failed = !tg_halo_await_letter(port, port->x_mail, letters + WORDS * (size_t)k, number,
+                                     TG_HALO_POSITIONS, at);
+      for (int d = 0; d < 3 && !failed; d++) to[3 * (size_t)k + d] = at[d];
+    }
+  } else if (!receives) {
+    if (consume && channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
+      tg_halo_store_release(channel->consumed_out, number - 1);
+    if (consume && channel->to_elsewhere &&
+        !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
+      return;
+    const uint32_t* index = port->index + channel->send_slot;
+    const bool elsewhere = channel->to_elsewhere != 0;
+    for (int k = start; k < channel->send_count; k += stride) {
+      const T* from = port->x + 3 * (size_t)index[k];
+      for (int d = 0; d < 3; d++) at[d] = from[d] + channel->shift[d];
+      if (elsewhere)
+        tg_halo_post(channel->x_mail_out + WORDS * (size_t)k, at, number);
+      else
+        for (int d = 0; d < 3; d++) channel->x_out[3 * (size_t)k + d] = at[d];
+    }
+  }
+  /* all blocks of both rows have read x_sent; their data goes by letters and the kernel's end */
+  if (__syncthreads_or(failed) || threadIdx.x) return;
+  if (atomicAdd(&port->x_done[c], 1u) != 2 * gridDim.x - 1) return;
+  port->x_done[c] = 0;
+  port->x_sent[c] = number;
+  /* the maximum: a sender of an empty message may be ahead, having pushed the next one */
+  atomicMax_system((unsigned long long*)&port->x_flag[c], (unsigned long long)number);
+}
+
 /* The force of an atom and all that came back for it, in the fixed order of its copies. What is
  * there already is loaded together, so that only what is late costs a turn of its own. */
 template <typename T>
@@ -171,8 +221,8 @@ static __device__ bool tg_add_mail(const tg_halo_port<T>* port, const tg_halo_su
 #pragma unroll
     for (int j = 0; j < AT_ONCE; j++) {
       if (!sources[j]) break;
-      if (!here[j] &&
-          !tg_halo_await_letter(port, (const uint64_t*)(sources[j] & ~3ull), number, more[j]))
+      if (!here[j] && !tg_halo_await_letter(port, port->mail, (const uint64_t*)(sources[j] & ~3ull),
+                                            number, TG_HALO_FORCES, more[j]))
         return false;
       for (int d = 0; d < 3; d++) f[d] += more[j][d];
     }

@@ -50,12 +50,13 @@ static tg_status resident_blocks(const tg_device_halo* halo, Kernel kernel, int*
 
 template <typename T>
 static tg_status grids(tg_device_halo* halo) {
-  int send = INT32_MAX, back = INT32_MAX, other = INT32_MAX, most_pes = 1;
+  int send = INT32_MAX, back = INT32_MAX, post = INT32_MAX, other = INT32_MAX, most_pes = 1;
   TG_TRY(resident_blocks(halo, tg_send_positions<T, false>, &send));
   TG_TRY(resident_blocks(halo, tg_send_positions<T, true>, &send));
   TG_TRY(resident_blocks(halo, tg_move_atoms<T>, &send));
   TG_TRY(resident_blocks(halo, tg_await_positions<T>, &send));
   TG_TRY(resident_blocks(halo, tg_post_forces<T>, &back));
+  TG_TRY(resident_blocks(halo, tg_post_positions<T>, &post));
   TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_PULL>, &back));
   TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_REDUCE>, &back));
   TG_TRY(resident_blocks(halo, tg_pull_forces<T>, &back));
@@ -69,6 +70,9 @@ static tg_status grids(tg_device_halo* halo) {
   int wanted = (int)std::min((3 * largest + work - 1) / work, (size_t)MOST_BLOCKS);
   halo->send_blocks = std::min(wanted, send / (std::max(halo->channel_count, 1) * most_pes));
   halo->return_blocks = std::min(wanted, back / ((halo->channel_count + 1) * most_pes));
+  if (!halo->bulk && (halo->direct || halo->channel_count == 1) &&
+      halo->schedule >= TG_DEVICE_FUSED)
+    halo->post_blocks = std::min(wanted, post / (2 * std::max(halo->channel_count, 1) * most_pes));
   if (halo->send_blocks < 1 || halo->return_blocks < 1)
     return tg_fail(TG_ERR_MACHINE,
                    "halo: %d messages of %d processing elements do not run at the same time on one "
@@ -192,6 +196,16 @@ static tg_status send_from(tg_device_halo* halo, int card, dim3 grid, bool coope
 }
 
 template <typename T>
+static tg_status post(tg_device_halo* halo) {
+  for (int i = 0; i < halo->cards.count; i++)
+    TG_TRY(launch(halo, &halo->counters.positions, i,
+                  dim3(halo->post_blocks, 2 * halo->channel_count, halo->cards.card[i].pe_count),
+                  false, tg_post_positions<T>, (const tg_halo_port<T>*)halo->ports[i],
+                  (int)!halo->returns_forces));
+  return TG_OK;
+}
+
+template <typename T>
 static tg_status send(tg_device_halo* halo) {
   if (halo->schedule == TG_DEVICE_HOST || halo->schedule == TG_DEVICE_STREAM)
     return send_by_copies<T>(halo, halo->schedule == TG_DEVICE_HOST);
@@ -201,6 +215,7 @@ static tg_status send(tg_device_halo* halo) {
         TG_TRY(send_from<T>(halo, i, one_channel(halo, i), false, c));
     return TG_OK;
   }
+  if (halo->post_blocks > 0) return post<T>(halo);
   for (int i = 0; i < halo->cards.count; i++)
     TG_TRY(send_from<T>(halo, i,
                         dim3(halo->send_blocks, halo->channel_count, halo->cards.card[i].pe_count),

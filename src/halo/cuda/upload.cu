@@ -26,9 +26,11 @@ static void lay_out(tg_device_halo* halo) {
   at->f_in = take(&end, 3 * halo->send_capacity * element);
   at->reduce = take(&end, 3 * halo->local_capacity * element);
   at->packed = take(&end, 3 * halo->send_capacity * element);
-  at->mail = take(&end, halo->send_capacity * 16 *
-                            (halo->double_precision ? tg_halo_letter<double>::words
-                                                    : tg_halo_letter<float>::words));
+  size_t letters = halo->send_capacity * 16 *
+                   (size_t)(halo->double_precision ? tg_halo_letter<double>::words
+                                                   : tg_halo_letter<float>::words);
+  at->mail = take(&end, letters);
+  at->x_mail = take(&end, letters);
   at->velocity = take(&end, 3 * halo->home_capacity * element);
   at->flags = take(&end, 4 * channels * sizeof(uint64_t));
   at->words = take(&end, sizeof(uint64_t) + (2 * channels + 3) * sizeof(unsigned));
@@ -218,6 +220,8 @@ static tg_status put_channels(tg_device_halo* halo, int pe, const tg_device_part
         (uint64_t*)(from + at->mail) + 2 * tg_halo_letter<T>::words * halo->send_slot[c];
     one->reduce_out = (T*)(from + at->reduce);
     one->reduce_index = (const uint32_t*)(from + at->index) + halo->send_slot[c];
+    one->x_mail_out =
+        (uint64_t*)(to + at->x_mail) + 2 * tg_halo_letter<T>::words * halo->send_slot[c];
     one->x_flag_out = (uint64_t*)(to + at->flags) + c;
     one->f_flag_out = (uint64_t*)(from + at->flags) + channels + c;
     one->consumed_out = (uint64_t*)(from + at->flags) + 2 * channels + c;
@@ -244,6 +248,7 @@ static tg_halo_port<T> make_port(const tg_device_halo* halo, int pe, const maps*
   port.reduce = (T*)(memory + at->reduce);
   port.packed = (T*)(memory + at->packed);
   port.mail = (uint64_t*)(memory + at->mail);
+  port.x_mail = (uint64_t*)(memory + at->x_mail);
   port.index = (const uint32_t*)(memory + at->index);
   port.segment = (const int*)(memory + at->segment);
   port.copy_start = (const uint32_t*)(memory + at->copy_start);
