@@ -30,8 +30,9 @@
  * = n (step 1 of n+1) says that it has. Forces likewise: R writes slice c's forces for n+1 only
  * after its step 4 of n+1, which follows S's step 6 of n. An empty message raises its flags too.
  *
- * Where nothing is forwarded, an exchange that is a kernel of its own sends positions by mail, too
- * (steps 2 to 4); R's kernel copies them into slice c and brings R.x_flag up to n itself.
+ * An exchange that is a kernel of its own sends positions by mail, too, unless it forwards some and
+ * its forces are not put (steps 2 to 4); R's kernel copies them into slice c and brings R.x_flag up
+ * to n itself.
  *
  * A word of mail is written and read by single 16-byte accesses, so whoever finds n in it has the
  * force that came with it: no fence, no count of blocks and no flag behind the data. It holds
@@ -240,7 +241,8 @@ static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, floa
   f[0] = __uint_as_float((unsigned)low);
   f[1] = __uint_as_float((unsigned)(low >> 32));
   f[2] = __uint_as_float((unsigned)high);
-  return (unsigned)(high >> 32) == (unsigned)number;
+  /* number or, if this PE lags, the next: the low half alone cannot tell ahead from long ago */
+  return (unsigned)(high >> 32) - (unsigned)number < 2u;
 }
 
 static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, double f[3],
@@ -250,7 +252,7 @@ static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, doub
     uint64_t value, of;
     tg_halo_load_word(letter + 2 * d, &value, &of);
     f[d] = __longlong_as_double((long long)value);
-    here = here && of == number;
+    here = here && of >= number;
   }
   return here;
 }

@@ -140,12 +140,37 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
 }
 
-/* The same where nothing is forwarded: rows below channel_count send, the others receive. Positions
- * for other cards go by mail, those for this card straight into the slice: like all of the kernel
- * they are there when it ends. Bound by latency: a letter's way. */
+/* Entry k of channel c, which came from channel q (below 0: home). */
+template <typename T>
+static __device__ __forceinline__ bool tg_post_position(const tg_halo_port<T>* port, int c, int q,
+                                                        int k, bool by_mail, uint64_t number) {
+  enum { WORDS = 2 * tg_halo_letter<T>::words };
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  size_t atom = port->index[channel->send_slot + k];
+  T at[3];
+  if (q < 0) {
+    for (int d = 0; d < 3; d++) at[d] = port->x[3 * atom + d];
+  } else {
+    size_t slot = atom - (size_t)port->channel[q].slice + (size_t)port->channel[q].send_slot;
+    if (!tg_halo_await_letter(port, port->x_mail, port->x_mail + WORDS * slot, number,
+                              TG_HALO_POSITIONS, at))
+      return false;
+  }
+  for (int d = 0; d < 3; d++) at[d] += channel->shift[d];
+  if (by_mail || channel->to_elsewhere)
+    tg_halo_post(channel->x_mail_out + WORDS * (size_t)k, at, number);
+  else
+    for (int d = 0; d < 3; d++) channel->x_out[3 * (size_t)k + d] = at[d];
+  return true;
+}
+
+/* The same by mail: rows below channel_count send, the others receive. An atom is forwarded as soon
+ * as its own letter is there. by_mail = 0, only where nothing is forwarded: what goes to this card
+ * goes straight into the slice, and like all of the kernel is there when it ends. Bound by latency:
+ * a letter's way. */
 template <typename T>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
-    tg_post_positions(const tg_halo_port<T>* ports, int consume) {
+    tg_post_positions(const tg_halo_port<T>* ports, int consume, int by_mail) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   const int channels = port->channel_count, stride = (int)(gridDim.x * blockDim.x);
   const bool receives = (int)blockIdx.y >= channels;
@@ -156,7 +181,7 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
   enum { WORDS = 2 * tg_halo_letter<T>::words };
   int failed = 0;
   T at[3];
-  if (receives && channel->from_elsewhere) {
+  if (receives && (by_mail || channel->from_elsewhere)) {
     const uint64_t* letters = port->x_mail + WORDS * (size_t)channel->send_slot;
     T* to = port->x + 3 * (size_t)channel->slice;
     for (int k = start; k < channel->receive_count && !failed; k += stride) {
@@ -170,16 +195,10 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     if (consume && channel->to_elsewhere &&
         !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
       return;
-    const uint32_t* index = port->index + channel->send_slot;
-    const bool elsewhere = channel->to_elsewhere != 0;
-    for (int k = start; k < channel->send_count; k += stride) {
-      const T* from = port->x + 3 * (size_t)index[k];
-      for (int d = 0; d < 3; d++) at[d] = from[d] + channel->shift[d];
-      if (elsewhere)
-        tg_halo_post(channel->x_mail_out + WORDS * (size_t)k, at, number);
-      else
-        for (int d = 0; d < 3; d++) channel->x_out[3 * (size_t)k + d] = at[d];
-    }
+    const int* segment = port->segment + c * (channels + 1);
+    for (int s = 0; s <= c && !failed; s++) /* home atoms, then what each earlier channel brings */
+      for (int k = segment[s] + start; k < segment[s + 1] && !failed; k += stride)
+        failed = !tg_post_position(port, c, s - 1, k, by_mail != 0, number);
   }
   /* all blocks of both rows have read x_sent; their data goes by letters and the kernel's end */
   if (__syncthreads_or(failed) || threadIdx.x) return;

@@ -70,8 +70,9 @@ static tg_status grids(tg_device_halo* halo) {
   int wanted = (int)std::min((3 * largest + work - 1) / work, (size_t)MOST_BLOCKS);
   halo->send_blocks = std::min(wanted, send / (std::max(halo->channel_count, 1) * most_pes));
   halo->return_blocks = std::min(wanted, back / ((halo->channel_count + 1) * most_pes));
-  if (!halo->bulk && (halo->direct || halo->channel_count == 1) &&
-      halo->schedule >= TG_DEVICE_FUSED)
+  bool forwards = !halo->direct && halo->channel_count > 1;
+  if (!halo->bulk && halo->schedule >= TG_DEVICE_FUSED &&
+      (!forwards || halo->force_return == TG_HALO_PUT))
     halo->post_blocks = std::min(wanted, post / (2 * std::max(halo->channel_count, 1) * most_pes));
   if (halo->send_blocks < 1 || halo->return_blocks < 1)
     return tg_fail(TG_ERR_MACHINE,
@@ -200,8 +201,9 @@ static tg_status post(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++)
     TG_TRY(launch(halo, &halo->counters.positions, i,
                   dim3(halo->post_blocks, 2 * halo->channel_count, halo->cards.card[i].pe_count),
-                  false, tg_post_positions<T>, (const tg_halo_port<T>*)halo->ports[i],
-                  (int)!halo->returns_forces));
+                  forwards_within(halo, i), tg_post_positions<T>,
+                  (const tg_halo_port<T>*)halo->ports[i], (int)!halo->returns_forces,
+                  (int)(!halo->direct && halo->channel_count > 1)));
   return TG_OK;
 }
 
