@@ -179,12 +179,27 @@ static tg_status draw_seed(tg_mdp_reading* reading, const char* key, bool used, 
   return tg_mdp_amend(reading, key, "seed %lld, drawn from the clock", *seed);
 }
 
+/* The expansion converges geometrically: more than this many terms is a slip of the pen. */
+static tg_status check_lincs(tg_mdp_reading* reading) {
+  const tg_parameters* p = &reading->p;
+  if (p->lincs_order > 64)
+    return tg_fail_at(tg_mdp_place(reading, "lincs-order"),
+                      "lincs-order = %d: 1 to 64 was expected; 4 is usual, 8 for minimisation",
+                      p->lincs_order);
+  if (p->lincs_iterations > 64)
+    return tg_fail_at(tg_mdp_place(reading, "lincs-iter"),
+                      "lincs-iter = %d: 1 to 64 was expected; 1 is usual, 2 for exact energies",
+                      p->lincs_iterations);
+  return TG_OK;
+}
+
 tg_status tg_mdp_check(tg_mdp_reading* reading) {
   tg_parameters* p = &reading->p;
   TG_TRY(check_steps(reading));
   TG_TRY(check_cutoffs(reading));
   TG_TRY(check_electrostatics(reading));
   TG_TRY(check_thermostat(reading));
+  TG_TRY(check_lincs(reading));
   TG_TRY(check_output(reading));
   TG_TRY(check_centre_of_mass(reading));
   if (p->generate_velocities && p->continuation)

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "md/preprocessor_macros.h"
 
-enum { MAX_DEPTH = 64, PATH_SIZE = 4096 };
+enum { MAX_DEPTH = 64, MAX_FILES = 20000, PATH_SIZE = 4096 };
 
 /* A file that is being read, and the one that includes it below. */
 typedef struct source {
@@ -135,6 +135,9 @@ static tg_status include(tg_preprocessor* self, const char* rest, int column) {
       return fail_recursion(self, place, i, path);
   if (self->depth == MAX_DEPTH)
     return tg_fail_at(place, "#include is nested more than %d files deep", MAX_DEPTH);
+  if (self->name_count == MAX_FILES) /* files that include each other twice grow without end */
+    return tg_fail_at(place, "more than %d files are included; is one included again and again?",
+                      MAX_FILES);
   tg_status status = push_file(self, path);
   if (status == TG_ERR_INPUT)
     return tg_fail_context(status, "%s:%d:%d: #include: ", place.file, place.line, place.column);

@@ -144,6 +144,8 @@ static void bad_input_is_refused_with_its_place(void** state) {
       {"dt = nan", ":1:6: |dt = nan|a number"},
       {"dt = 0.001 ps", ":1:12: |one value|'ps'"},
       {"nstlist = 0", ":1: |nstlist = 0"},
+      {"lincs-order = 2000000000", ":1: |lincs-order = 2000000000|1 to 64"},
+      {"lincs-iter = 65", ":1: |lincs-iter = 65|1 to 64"},
       {"nstlist = 1.5", ":1:11: |whole number"},
       {"nstlist = 10\nnst-list = 20", ":2:1: |twice|line 1"},
       {"nsteps 5", ":1:1: |key = value"},
