@@ -299,17 +299,23 @@ static tg_status one_step(loop* l, bool last) {
   return finish_energies(l);
 }
 
+static tg_status run_steps(loop* l) {
+  tg_run* run = l->run;
+  for (bool first = true;; first = false) {
+    bool last = run->step == run->last_step;
+    if (first || run->step % run->nstlist == 0) TG_TRY(list_step(l));
+    tg_status status = agree(l, one_step(l, last));
+    if (status == TG_OK || status == TG_ERR_INTERRUPTED) run->steps_done++;
+    if (last || status != TG_OK) return status;
+    run->step++;
+  }
+}
+
 tg_status tg_run_leap_frog(tg_run* run) {
   loop l = {.run = run, .first_step = run->step};
   l.started = l.last_progress = l.last_checkpoint = tg_time_now();
   memset(run->domain->part_s, 0, sizeof run->domain->part_s); /* the split is of wall_s alone */
-  for (bool first = true;; first = false) {
-    bool last = run->step == run->last_step;
-    if (first || run->step % run->nstlist == 0) TG_TRY(list_step(&l));
-    TG_TRY(agree(&l, one_step(&l, last)));
-    if (last) break;
-    run->step++;
-  }
+  tg_status status = run_steps(&l);
   run->result.wall_s = tg_time_now() - l.started;
-  return TG_OK;
+  return status;
 }

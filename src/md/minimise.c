@@ -184,6 +184,7 @@ static tg_status descend(descent* d) {
       TG_TRY(largest_force(d));
     }
     TG_TRY(try_step(d, &accepted));
+    run->steps_done++;
     d->step *= accepted ? 1.2 : 0.5;
     if (d->step > largest_step) d->step = largest_step;
     if (d->step < 1e-9) return TG_OK; /* nm: no coordinate file would show it */
@@ -205,6 +206,7 @@ static tg_status write_result(descent* d) {
 tg_status tg_run_minimise(tg_run* run) {
   descent d = {.run = run};
   double started = tg_time_now();
+  memset(run->domain->part_s, 0, sizeof run->domain->part_s); /* the split is of wall_s alone */
   tg_domain_set_list_radius(run->domain, run->system->parameters.cutoff + buffer);
   tg_status status = descend(&d);
   if (status == TG_OK || status == TG_ERR_INTERRUPTED) {

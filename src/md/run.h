@@ -35,6 +35,7 @@ typedef struct tg_run {
   double (*whole_v)[3];
   double (*whole_f)[3];
   long long step, last_step;
+  long long steps_done; /* by the loop, whole steps alone */
   int nstlist;
   double list_radius;  /* nm */
   int prune_interval;  /* list_choice.h */

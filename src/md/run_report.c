@@ -80,16 +80,16 @@ static void fill_parts(tg_run* run, const double* sums, double pairs) {
 
 static void log_parts(tg_run* run) {
   const tg_md_run_result* result = &run->result;
+  if (run->steps_done < 1 || !(result->wall_s > 0)) return; /* there is nothing to share out */
   double total = result->wall_s, seconds = result->parts[TG_PART_NONBONDED].seconds;
   tg_output_log(run->output, "\ntime split (mean over processing elements)   seconds   share");
   for (int i = 0; i < result->part_count; i++)
     tg_output_log(run->output, "  %-40s %9.3f  %5.1f %%", result->parts[i].name,
-                  result->parts[i].seconds,
-                  total > 0 ? 100 * result->parts[i].seconds / total : 0.0);
-  long long steps = result->last_step - result->first_step + 1;
-  if (seconds > 0)
+                  result->parts[i].seconds, 100 * result->parts[i].seconds / total);
+  /* a minimisation evaluates forces more often than it counts steps */
+  if (seconds > 0 && run->system->parameters.integrator == TG_INTEGRATOR_LEAP_FROG)
     tg_output_log(run->output, "%.0f pairs in the list, %.4g pair distances a second",
-                  result->pairs_in_list, result->pairs_in_list * (double)steps / seconds);
+                  result->pairs_in_list, result->pairs_in_list * (double)run->steps_done / seconds);
 }
 
 _Static_assert(sizeof((tg_md_run_result*)0)->parts / sizeof(tg_md_part_time) >= TG_PART_COUNT,
@@ -106,7 +106,7 @@ tg_status tg_run_report_end(tg_run* run) {
   tg_md_run_result* result = &run->result;
   const tg_output_marks* averages = tg_output_sums(run->output);
   double dt = run->system->parameters.dt;
-  double steps = (double)(result->last_step - result->first_step + 1);
+  double steps = (double)run->steps_done;
   if (result->wall_s > 0) result->ns_per_day = steps * dt * 1e-3 * 86400 / result->wall_s;
   result->drift = tg_output_drift(run->output) / (double)run->system->atom_count;
   if (averages->samples > 0)
@@ -116,9 +116,12 @@ tg_status tg_run_report_end(tg_run* run) {
   if (run->system->parameters.integrator == TG_INTEGRATOR_LEAP_FROG) {
     tg_output_log(run->output, "drift of the conserved energy %.3g kJ/mol/ps per atom",
                   result->drift);
-    tg_output_log(run->output, "%lld steps in %.2f s: %.2f ns/day, %.1f us a step",
-                  result->last_step - result->first_step + 1, result->wall_s, result->ns_per_day,
-                  1e6 * result->wall_s / steps);
+    if (run->steps_done > 0)
+      tg_output_log(run->output, "%lld step%s in %.2f s: %.2f ns/day, %.1f us a step",
+                    run->steps_done, run->steps_done == 1 ? "" : "s", result->wall_s,
+                    result->ns_per_day, 1e6 * result->wall_s / steps);
+    else
+      tg_output_log(run->output, "no step was finished in %.2f s", result->wall_s);
   } else {
     tg_output_log(run->output, "%s: largest force %.6g kJ/mol/nm after %lld steps",
                   result->converged ? "converged" : "not converged", result->largest_force,
