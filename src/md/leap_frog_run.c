@@ -312,7 +312,8 @@ static tg_status run_steps(loop* l) {
 }
 
 tg_status tg_run_leap_frog(tg_run* run) {
-  loop l = {.run = run, .first_step = run->step};
+  /* a continued run has the checkpoint of its start already */
+  loop l = {.run = run, .first_step = run->step, .checkpoint_due = !run->job->continue_run};
   l.started = l.last_progress = l.last_checkpoint = tg_time_now();
   memset(run->domain->part_s, 0, sizeof run->domain->part_s); /* the split is of wall_s alone */
   tg_status status = run_steps(&l);

@@ -68,6 +68,16 @@ static void write_xvg_header(FILE* stream, const tg_md_system* system) {
       fprintf(stream, "@ s%d legend \"%s\"\n", column++, tg_energy_label((tg_energy_term)term));
 }
 
+/* Going on is offered only where there is a checkpoint. */
+static tg_status refuse_folder(const tg_output* output, const char* path) {
+  char checkpoint[PATH_SIZE];
+  TG_TRY(tg_path_join(output->folder, "state.cpt", checkpoint, sizeof checkpoint));
+  return tg_fail(TG_ERR_INPUT,
+                 "%s: is there from an earlier run; %skeep it as a numbered copy (--force), or "
+                 "choose another folder (-o)",
+                 path, tg_path_exists(checkpoint) ? "go on with it (--continue), " : "");
+}
+
 /* An earlier run's files: refused, or kept under numbered names. */
 static tg_status make_room(tg_output* output, int force) {
   static const char* const others[] = {"confout.gro", "state.cpt", "state_prev.cpt",
@@ -78,12 +88,7 @@ static tg_status make_room(tg_output* output, int force) {
     char path[PATH_SIZE];
     TG_TRY(tg_path_join(output->folder, name, path, sizeof path));
     if (!tg_path_exists(path)) continue;
-    if (!force)
-      return tg_fail(
-          TG_ERR_INPUT,
-          "%s: is there from an earlier run; go on with it (--continue), keep it as a numbered "
-          "copy (--force), or choose another folder (-o)",
-          path);
+    if (!force) return refuse_folder(output, path);
     TG_TRY(tg_file_keep_copy(path));
   }
   return TG_OK;

@@ -153,6 +153,12 @@ tg_status tg_restart_read(const tg_md_job* job, const tg_md_system* system, tg_r
   char path[4096];
   tg_checkpoint checkpoint;
   TG_TRY(tg_path_join(job->output, file_name, path, sizeof path));
+  if (!tg_path_exists(path))
+    return tg_fail(
+        TG_ERR_INPUT,
+        "%s: there is no checkpoint to go on from; start the run without --continue (with "
+        "--force where the folder holds files of a run)",
+        path);
   TG_TRY(tg_checkpoint_read(path, &checkpoint));
   tg_restart restart = {0};
   tg_status status =
