@@ -105,6 +105,7 @@ typedef struct tg_md_run_result {
   double list_radius;   /* nm */
   int threads;          /* of each PE */
   char kernels[64];     /* what computes pair forces: "omp: AVX2, 4x4 float" */
+  int nothing_to_do;    /* the run to continue had reached its last step: no file was touched */
 } tg_md_run_result;
 
 /** Runs what the .mdp file asks for and writes into job->output. TG_ERR_NUMERICS names step, atom

@@ -62,9 +62,11 @@ static void print_summary(const fields* f, const tg_md_job* job, const tg_md_run
     tg_json_double(&json, "mean_temperature_K", result->mean_temperature);
     tg_json_double(&json, "largest_force_kJ_per_mol_per_nm", result->largest_force);
     tg_json_bool(&json, "converged", result->converged);
+    tg_json_bool(&json, "nothing_to_do", result->nothing_to_do);
     tg_json_close_object(&json);
     return;
   }
+  if (result->nothing_to_do) return; /* a message has said so */
   printf("steps %lld to %lld in %.2f s", result->first_step, result->last_step, result->wall_s);
   if (result->largest_force > 0)
     printf("; largest force %.5g kJ/mol/nm, %s\n", result->largest_force,

@@ -225,6 +225,20 @@ static tg_status open_output(tg_run* run, const shared* s) {
   return tg_world_agree(run->domain->world, status);
 }
 
+/* A finished run is left as it is: its last checkpoint lies at a list step, from which the steps
+ * to the end would only be repeated. */
+static tg_status nothing_to_do(tg_run* run, const tg_world* world) {
+  run->result.nothing_to_do = 1;
+  run->result.first_step = run->result.last_step = run->last_step;
+  const tg_md_job* job = run->job;
+  char line[256];
+  snprintf(line, sizeof line,
+           "nothing is left to do: the run has reached its last step %lld; raise nsteps to go on",
+           run->last_step);
+  if (job->message && tg_world_pe(world) == 0) job->message(job->context, 0, line);
+  return TG_OK;
+}
+
 static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   const tg_parameters* p = &s->system->parameters;
   tg_list_choice choice;
@@ -237,6 +251,8 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   run->inner_radius = choice.inner_radius;
   run->step = s->restart.x ? s->restart.step : p->init_step;
   run->last_step = p->steps < 0 ? -1 : p->init_step + p->steps;
+  if (s->restart.x && s->restart.finished && s->restart.last_step == run->last_step)
+    return nothing_to_do(run, world);
   if (run->last_step >= 0 && run->step > run->last_step)
     return tg_fail(TG_ERR_INPUT,
                    "the checkpoint is at step %lld, beyond the last step %lld: raise nsteps",
@@ -250,6 +266,7 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   tg_run_report_start(run, &choice);
   status = p->integrator == TG_INTEGRATOR_LEAP_FROG ? tg_run_leap_frog(run) : tg_run_minimise(run);
   run->result.last_step = run->step;
+  run->finished = status == TG_OK;
   status = wind_up(run, status);
   tg_status closed = tg_output_close(&run->output);
   return tg_world_agree(world, status != TG_OK ? status : closed);

@@ -50,7 +50,7 @@ static uint32_t fingerprint(const tg_md_system* system) {
 }
 
 /* How the marks travel: one array of doubles (file sizes stand beside it by name). */
-enum { MARKS = 1 + 2 * TG_E_COUNT + 5, LIST = 4 };
+enum { MARKS = 1 + 2 * TG_E_COUNT + 5, LIST = 4, END = 2 };
 
 static void pack_marks(const tg_output_marks* marks, double* out) {
   *out++ = marks->samples;
@@ -72,12 +72,13 @@ static tg_status write_at_root(tg_run* run) {
   const tg_parameters* p = &system->parameters;
   double marks[MARKS],
       list[LIST] = {run->nstlist, run->list_radius, run->prune_interval, run->inner_radius};
-  double heat[TG_MAX_GROUPS];
+  double heat[TG_MAX_GROUPS], end[END] = {run->finished, (double)run->last_step};
   memcpy(heat, s->heat, sizeof heat);
   pack_marks(&s->marks, marks);
   tg_checkpoint_values values[] = {{"list", list, LIST},
                                    {"thermostat heat", heat, TG_MAX_GROUPS},
-                                   {"energy sums", marks, MARKS}};
+                                   {"energy sums", marks, MARKS},
+                                   {"end", end, END}};
   tg_checkpoint_file files[TG_OUTPUT_COUNT];
   memset(files, 0, sizeof files);
   for (int i = 0; i < TG_OUTPUT_COUNT; i++) {
@@ -127,6 +128,11 @@ static tg_status take_out(tg_checkpoint* checkpoint, const char* path, tg_restar
   TG_TRY(take_values(checkpoint, path, "thermostat heat", TG_MAX_GROUPS, restart->heat));
   TG_TRY(take_values(checkpoint, path, "energy sums", MARKS, marks));
   restart->step = checkpoint->step;
+  const tg_checkpoint_values* end = tg_checkpoint_find(checkpoint, "end");
+  if (end && end->count == END) { /* earlier builds did not write it */
+    restart->finished = end->values[0] != 0;
+    restart->last_step = (long long)end->values[1];
+  }
   restart->nstlist = (int)list[0];
   restart->list_radius = list[1];
   restart->prune_interval = (int)list[2];

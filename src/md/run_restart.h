@@ -18,6 +18,8 @@ typedef struct tg_restart {
   double (*x)[3]; /* [atom_count], nm */
   double (*v)[3]; /* [atom_count], nm/ps */
   double heat[TG_MAX_GROUPS];
+  bool finished;       /* the run came to its end */
+  long long last_step; /* and which it was, or would have been */
   tg_output_marks marks;
 } tg_restart;
 
