@@ -2,33 +2,13 @@
 #include "md/build.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/rng.h"
 #include "base/text.h"
-#include "base/units.h"
-
-void tg_md_build_velocities(size_t count, const double* mass, double temperature, uint64_t seed,
-                            double (*v)[3]) {
-  double momentum[3] = {0}, total = 0;
-  for (size_t i = 0; i < count; i++) {
-    tg_rng rng = tg_rng_stream(seed, TG_RNG_VELOCITIES, i);
-    double width = mass[i] > 0 ? sqrt(TG_BOLTZMANN * temperature / mass[i]) : 0;
-    for (int k = 0; k < 3; k++) {
-      v[i][k] = width * tg_rng_gaussian(&rng);
-      momentum[k] += mass[i] * v[i][k];
-    }
-    total += mass[i];
-  }
-  if (total <= 0) return;
-  for (size_t i = 0; i < count; i++) {
-    for (int k = 0; k < 3; k++) v[i][k] -= momentum[k] / total;
-  }
-}
+#include "md/velocities.h"
 
 static tg_status allocate_configuration(const tg_configuration* source, size_t count, bool with_v,
                                         tg_configuration* out) {
@@ -71,20 +51,16 @@ static void append_block(const tg_configuration* source, size_t first, size_t la
   }
 }
 
-static tg_status draw_velocities(const tg_topology* topology, int factor,
-                                 const tg_md_build_params* params, tg_configuration* out) {
-  double* mass;
-  size_t at = 0;
-  TG_TRY(TG_ALLOCATE(out->count, "masses", &mass));
-  for (size_t b = 0; b < topology->block_count; b++) {
-    const tg_molecule_block* block = &topology->blocks[b];
-    const tg_molecule_type* type = &topology->molecule_types[block->molecule_type];
-    for (int m = 0; m < block->count * factor; m++)
-      for (size_t i = 0; i < type->atom_count; i++) mass[at++] = type->atoms[i].mass;
-  }
-  tg_md_build_velocities(out->count, mass, params->temperature, params->seed, out->v);
-  tg_free(mass);
-  return TG_OK;
+static void draw_velocities(const tg_topology* topology, int factor,
+                            const tg_md_build_params* params, tg_configuration* out) {
+  tg_velocities draw = {.topology = topology,
+                        .copies = factor,
+                        .x = (const double(*)[3])out->x,
+                        .temperature = params->temperature,
+                        .seed = params->seed,
+                        .v = out->v};
+  memcpy(draw.box, out->box, sizeof draw.box);
+  tg_velocities_draw(&draw);
 }
 
 tg_status tg_md_build_configuration(const tg_configuration* source, const tg_topology* topology,
@@ -115,7 +91,7 @@ tg_status tg_md_build_configuration(const tg_configuration* source, const tg_top
     append_block(source, first, first + atoms, params, copy_v, &made, &at, &residue);
     first += atoms;
   }
-  if (draw) TG_TRY_GOTO(draw_velocities(topology, factor, params, &made), free_made);
+  if (draw) draw_velocities(topology, factor, params, &made);
   *out = made;
   return TG_OK;
 free_made:
@@ -195,6 +171,7 @@ tg_status tg_md_build_topology(const char* path, int64_t factor, const char* out
                         "cannot be multiplied); move it into this file");
     goto abandon;
   }
+  TG_TRY_GOTO(tg_file_keep_copy(out_path), abandon);
   status = tg_new_file_commit(&file);
   goto free_text;
 abandon:
@@ -202,6 +179,21 @@ abandon:
 free_text:
   tg_text_file_free(&text);
   return status;
+}
+
+tg_status tg_md_build_check_room(const char* folder) {
+  static const char* const names[] = {"conf.gro", "topol.top", "em.mdp", "rf.mdp"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[4096];
+    TG_TRY(tg_path_join(folder, names[i], path, sizeof path));
+    if (tg_path_exists(path))
+      return tg_fail(
+          TG_ERR_INPUT,
+          "%s: is there already; keep it as a numbered copy (--force), or choose another "
+          "folder (-o)",
+          path);
+  }
+  return TG_OK;
 }
 
 tg_status tg_md_build_replicate(const char* configuration, const char* topology,
@@ -219,6 +211,7 @@ tg_status tg_md_build_replicate(const char* configuration, const char* topology,
   TG_TRY_GOTO(tg_md_build_configuration(&source, &read, params, &made), done);
   const int* n = params->copies;
   TG_TRY_GOTO(tg_md_build_topology(topology, (int64_t)n[0] * n[1] * n[2], top), done);
+  TG_TRY_GOTO(tg_file_keep_copy(conf), done); /* what was there has been read */
   status = tg_configuration_save_gro(&made, 3, conf);
 done:
   tg_configuration_free(&made);

@@ -10,7 +10,8 @@
 
 typedef struct tg_md_build_params {
   int copies[3];      /* along each box vector, >= 1 */
-  double temperature; /* K: fresh velocities; negative: copy those there are */
+  double temperature; /* K: fresh velocities, that keep the topology's own constraints;
+                       * negative: copy those there are */
   uint64_t seed;
 } tg_md_build_params;
 
@@ -33,14 +34,14 @@ tg_status tg_md_build_replicate(const char* configuration, const char* topology,
                                 const tg_md_build_params* params, const char* folder);
 
 /** A box of SPC/E water, edges in nm (>= 1), 33.4 molecules a nm^3 on a jittered lattice, turned at
- * random without overlaps, with velocities for the temperature: conf.gro, topol.top and rf.mdp in
- * the folder. */
+ * random without overlaps, with velocities for the temperature: conf.gro, topol.top, em.mdp
+ * (to be minimised with first: the pressure is that of a lattice, some 10 kbar) and rf.mdp, which
+ * draws velocities anew, in the folder. */
 tg_status tg_md_build_water(const double edges[3], double temperature, uint64_t seed,
                             const char* folder);
 
-/** Maxwell-Boltzmann velocities at a temperature, without motion of the centre of mass. mass:
- * [count], amu; v: [count][3], nm/ps. */
-void tg_md_build_velocities(size_t count, const double* mass, double temperature, uint64_t seed,
-                            double (*v)[3]);
+/** TG_ERR_INPUT where the folder holds a file that these would write. Both keep such a file as a
+ * numbered copy. */
+tg_status tg_md_build_check_room(const char* folder);
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "base/units.h"
 #include "md/build.h"
+#include "md/velocities.h"
 
 static const double water_density = 33.4;                    /* molecules a nm^3, 998 kg/m^3 */
 static const double bond = 0.1, hydrogen_distance = 0.16330; /* nm */
@@ -37,7 +37,16 @@ static const char water_parameters[] =
     "epsilon-rf         = 0   ; infinity\nvdwtype            = Cut-off\n"
     "rvdw               = %g\n"
     "tcoupl             = v-rescale\ntc-grps            = System\ntau-t              = 0.1\n"
-    "ref-t              = %g\nnstenergy          = 100\nnstxout-compressed = 500\n";
+    "ref-t              = %g\nnstenergy          = 100\nnstxout-compressed = 500\n"
+    "gen-vel            = yes ; a minimised start has none\n"
+    "gen-temp           = %g\ngen-seed           = %llu\n";
+
+static const char minimise_parameters[] =
+    "; the lattice relaxes before it is simulated\n"
+    "integrator         = steep\nemtol              = 100\nemstep             = 0.01\n"
+    "nsteps             = 500\ncoulombtype        = Reaction-Field\nrcoulomb           = %g\n"
+    "epsilon-rf         = 0   ; infinity\nvdwtype            = Cut-off\n"
+    "rvdw               = %g\n";
 
 /* Sites along each edge: nearly cubic cells, together at least count. */
 static void lattice_for(const double edges[3], size_t count, int sites[3]) {
@@ -130,26 +139,34 @@ static tg_status fill_box(const double edges[3], size_t count, uint64_t seed, do
   return status;
 }
 
-static tg_status write_texts(const double edges[3], size_t count, double temperature,
-                             const char* folder) {
+/* A text in the folder; what is there is kept as a numbered copy. */
+static tg_status open_text(const char* folder, const char* name, tg_new_file* file) {
   char path[4096];
+  TG_TRY(tg_path_join(folder, name, path, sizeof path));
+  TG_TRY(tg_file_keep_copy(path));
+  return tg_new_file_open(path, file);
+}
+
+static tg_status write_texts(const double edges[3], size_t count, double temperature, uint64_t seed,
+                             const char* folder) {
   tg_new_file file;
   double half = fmin(edges[0], fmin(edges[1], edges[2])) / 2;
   double cutoff = half > 1.0 ? 0.9 : floor(8 * half) / 10; /* room for the buffer */
-  TG_TRY(tg_path_join(folder, "topol.top", path, sizeof path));
-  TG_TRY(tg_new_file_open(path, &file));
+  TG_TRY(open_text(folder, "topol.top", &file));
   fprintf(file.stream, water_topology, count);
   TG_TRY(tg_new_file_commit(&file));
-  TG_TRY(tg_path_join(folder, "rf.mdp", path, sizeof path));
-  TG_TRY(tg_new_file_open(path, &file));
-  fprintf(file.stream, water_parameters, cutoff, cutoff, temperature);
+  TG_TRY(open_text(folder, "em.mdp", &file));
+  fprintf(file.stream, minimise_parameters, cutoff, cutoff);
+  TG_TRY(tg_new_file_commit(&file));
+  TG_TRY(open_text(folder, "rf.mdp", &file));
+  fprintf(file.stream, water_parameters, cutoff, cutoff, temperature, temperature,
+          (unsigned long long)seed);
   return tg_new_file_commit(&file);
 }
 
-static tg_status make_configuration(const double edges[3], size_t molecules, double temperature,
-                                    uint64_t seed, tg_configuration* c) {
+static tg_status make_configuration(const double edges[3], size_t molecules, uint64_t seed,
+                                    tg_configuration* c) {
   static const char names[3][8] = {"OW", "HW1", "HW2"};
-  double* mass = NULL;
   c->count = 3 * molecules;
   TG_TRY(tg_copy_text("SPC/E water", &c->title));
   TG_TRY(TG_ALLOCATE(c->count, "atom names", &c->names));
@@ -159,15 +176,32 @@ static tg_status make_configuration(const double edges[3], size_t molecules, dou
   TG_TRY(TG_ALLOCATE(c->count, "velocities", &c->v));
   for (int k = 0; k < 3; k++) c->box[4 * k] = edges[k];
   TG_TRY(fill_box(edges, molecules, seed, c->x));
-  TG_TRY(TG_ALLOCATE(c->count, "masses", &mass));
   for (size_t i = 0; i < c->count; i++) {
     memcpy(c->names[i], names[i % 3], sizeof names[0]);
     memcpy(c->residues[i], "SOL", 4);
     c->residue_numbers[i] = (int)(i / 3) + 1;
-    mass[i] = i % 3 == 0 ? 15.9994 : 1.008;
   }
-  tg_md_build_velocities(c->count, mass, temperature, seed, c->v);
-  tg_free(mass);
+  return TG_OK;
+}
+
+/* Masses and rigidity come from the topology that has just been written. */
+static tg_status draw_velocities(const char* folder, double temperature, uint64_t seed,
+                                 tg_configuration* c) {
+  char path[4096];
+  tg_topology topology;
+  static const tg_topology_options plain = {0};
+  static const tg_log silent = {NULL, NULL};
+  TG_TRY(tg_path_join(folder, "topol.top", path, sizeof path));
+  TG_TRY(tg_topology_read(path, &plain, &silent, &topology));
+  tg_velocities draw = {.topology = &topology,
+                        .copies = 1,
+                        .x = (const double(*)[3])c->x,
+                        .temperature = temperature,
+                        .seed = seed,
+                        .v = c->v};
+  memcpy(draw.box, c->box, sizeof draw.box);
+  tg_velocities_draw(&draw);
+  tg_topology_free(&topology);
   return TG_OK;
 }
 
@@ -188,8 +222,10 @@ tg_status tg_md_build_water(const double edges[3], double temperature, uint64_t 
   tg_status status;
   TG_TRY(tg_folder_make(folder));
   TG_TRY(tg_path_join(folder, "conf.gro", path, sizeof path));
-  TG_TRY_GOTO(make_configuration(edges, (size_t)molecules, temperature, seed, &made), done);
-  TG_TRY_GOTO(write_texts(edges, (size_t)molecules, temperature, folder), done);
+  TG_TRY_GOTO(make_configuration(edges, (size_t)molecules, seed, &made), done);
+  TG_TRY_GOTO(write_texts(edges, (size_t)molecules, temperature, seed, folder), done);
+  TG_TRY_GOTO(draw_velocities(folder, temperature, seed, &made), done);
+  TG_TRY_GOTO(tg_file_keep_copy(path), done);
   status = tg_configuration_save_gro(&made, 3, path);
 done:
   tg_configuration_free(&made);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "md/system_parts.h"
+#include "md/velocities.h"
 
 void tg_md_reaction_field(const tg_parameters* parameters, double* k, double* c, double* scale) {
   double rc = parameters->cutoff, er = parameters->epsilon_r, erf = parameters->epsilon_rf;
@@ -221,8 +222,23 @@ static tg_status read_restraints(const tg_md_files* files, const tg_log* log, tg
   return status;
 }
 
+/* gen-vel: with exactly gen-temp over the total degrees of freedom. */
+static tg_status draw_velocities(tg_md_system* s) {
+  if (!s->start.v) TG_TRY(TG_ALLOCATE(s->atom_count, "velocities", &s->start.v));
+  tg_velocities draw = {.topology = &s->topology,
+                        .copies = 1,
+                        .x = (const double(*)[3])s->start.x,
+                        .temperature = s->parameters.gen_temp,
+                        .seed = (uint64_t)s->parameters.gen_seed,
+                        .degrees_of_freedom = s->total_degrees_of_freedom,
+                        .v = s->start.v};
+  memcpy(draw.box, s->start.box, sizeof draw.box);
+  tg_velocities_draw(&draw);
+  return TG_OK;
+}
+
 static tg_status set_velocities(const tg_md_files* files, const tg_log* log, tg_md_system* s) {
-  if (s->parameters.generate_velocities) return tg_md_draw_velocities(s);
+  if (s->parameters.generate_velocities) return draw_velocities(s);
   if (s->start.v) return TG_OK;
   if (s->parameters.integrator == TG_INTEGRATOR_LEAP_FROG)
     tg_log_warning(log, "%s has no velocities: the run starts at rest (gen-vel = yes draws them)",

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file md/system_parts.h  Private to system*.c and velocities.c: the steps of assembling a
- * system. */
+/** @file md/system_parts.h  Private to system*.c: the steps of assembling a system. */
 #ifndef TG_MD_SYSTEM_PARTS_H
 #define TG_MD_SYSTEM_PARTS_H
 
@@ -16,9 +15,5 @@ void tg_md_free_groups(tg_constraint_groups* groups);
 
 /** Assigns atoms to temperature and centre-of-mass groups and counts the degrees of freedom. */
 tg_status tg_md_count_freedom(tg_md_system* system, const tg_log* log);
-
-/** Draws velocities at gen-temp: without motion of the centre of mass or along constraints, and
- * with exactly that temperature over the total degrees of freedom. */
-tg_status tg_md_draw_velocities(tg_md_system* system);
 
 #endif
