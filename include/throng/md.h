@@ -71,6 +71,7 @@ typedef struct tg_md_energy_result {
   size_t atom_count;
   double (
       *forces)[3]; /* [atom_count] kJ mol^-1 nm^-1 in file order; release with tg_md_energy_free */
+  size_t constraint_count; /* above 0: virial and pressure lack the constraints' forces */
 } tg_md_energy_result;
 
 /** The name of a term ("Coulomb (SR)"), its unit; NULL beyond the last. */

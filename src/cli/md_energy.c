@@ -44,6 +44,10 @@ static void print_text(const tg_md_energy_result* result) {
     printf("%-16s %20.9f %s\n", tg_md_energy_label(t), result->terms[t], tg_md_energy_unit(t));
   print_tensor("virial / (kJ/mol), -1/2 sum x (outer) F", (const double(*)[3])result->virial);
   print_tensor("pressure / bar", (const double(*)[3])result->pressure);
+  if (result->constraint_count)
+    printf(
+        "\nNote: constraint forces are not in the virial and the pressure (one configuration does "
+        "not tell them); the pressure of a run has them.\n");
 }
 
 static void print_json(const tg_md_energy_result* result) {
@@ -56,6 +60,7 @@ static void print_json(const tg_md_energy_result* result) {
   tg_json_close_object(&json);
   tg_json_doubles(&json, "virial_kJ_per_mol", &result->virial[0][0], 9);
   tg_json_doubles(&json, "pressure_bar", &result->pressure[0][0], 9);
+  tg_json_bool(&json, "constraint_forces_left_out", result->constraint_count > 0);
   tg_json_close_object(&json);
 }
 
@@ -91,7 +96,11 @@ const tg_cli_verb tg_cli_md_energy_verb = {
     .usage = "-c CONF -p TOPOL [-f MDP] [options]",
     .text =
         "Evaluates the configuration as it stands: nothing is constrained or minimised first. The "
-        "kinetic terms are those of the velocities in the file, zero where it has none.",
+        "kinetic terms are those of the velocities in the file, zero where it has none. Constraint "
+        "forces are in neither the virial nor the pressure: where bonds or waters are rigid, only "
+        "the "
+        "pressure of a run (md run) is that of the system; the JSON key constraint_forces_left_out "
+        "says so.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -341,6 +341,7 @@ static tg_status energy_with(shared* s, tg_world* world, tg_run* run, tg_md_ener
       (out->pressure[0][0] + out->pressure[1][1] + out->pressure[2][2]) / 3;
   out->term_count = TG_E_COUNT;
   out->atom_count = s->system->atom_count;
+  out->constraint_count = s->system->constraint_count;
   memcpy(out->terms, energies.term, sizeof energies.term);
   memcpy(out->virial, energies.virial, sizeof energies.virial);
   return TG_OK;
