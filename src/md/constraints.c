@@ -82,12 +82,11 @@ static tg_status judge(const tg_constraints_found* all, tg_constraints_failure* 
   if (all->cosine < -1)
     return tg_fail(TG_ERR_NUMERICS,
                    "constraints of local atom %d have no solution, or its position is not a finite "
-                   "number: the system is blowing up; minimise it first, or use a smaller dt",
+                   "number",
                    atom);
   return tg_fail(
       TG_ERR_NUMERICS,
-      "the constraint of local atom %d turned by %.1f degrees in one step, expected less "
-      "than 90: the system is blowing up; minimise it first, or use a smaller dt",
+      "the constraint of local atom %d turned by %.1f degrees in one step, expected less than 90",
       atom, angle);
 }
 

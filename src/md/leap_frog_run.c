@@ -102,12 +102,13 @@ static tg_status check_speed(const tg_run* run) {
     if (speed2 <= limit2) continue;
     char name[96];
     tg_domain_name_atom(run->system, domain->global[i], name, sizeof name);
-    return tg_fail(
-        TG_ERR_NUMERICS,
-        "step %lld: %s moves at %g nm/ps (%d atoms are faster than half a cut-off per step): the "
-        "system blew up; minimise its energy first (integrator = steep) or use a shorter "
-        "time step",
-        run->step, name, sqrt(speed2), bad);
+    char fact[96] = "its velocity is not a finite number";
+    if (isfinite(speed2)) snprintf(fact, sizeof fact, "it moves at %g nm/ps", sqrt(speed2));
+    return tg_fail(TG_ERR_NUMERICS,
+                   "step %lld: %s: %s (atoms faster than half a cut-off per step: %d): the system "
+                   "blew up; minimise its energy first (integrator = steep) or use a shorter time "
+                   "step",
+                   run->step, name, fact, bad);
   }
   return TG_OK;
 }
@@ -115,23 +116,15 @@ static tg_status check_speed(const tg_run* run) {
 static tg_status describe_constraint_failure(const tg_run* run, tg_constraints_failure failure,
                                              tg_status status) {
   if (failure.local_atom < 0) return status;
-  char name[96];
+  char where[32];
+  snprintf(where, sizeof where, "step %lld", run->step);
+  if (status != TG_OK) return tg_run_constraint_failure(run, where, failure, status);
+  char name[96], line[256];
   tg_domain_name_atom(run->system, run->domain->global[failure.local_atom], name, sizeof name);
-  if (status == TG_OK) {
-    const tg_md_job* job = run->job;
-    char line[256];
-    snprintf(line, sizeof line, "step %lld: a constrained bond of %s turned by %.1f degrees",
-             run->step, name, failure.angle);
-    if (job->message) job->message(job->context, 1, line);
-    return TG_OK;
-  }
-  char reason[512];
-  snprintf(reason, sizeof reason, "%s", tg_last_error());
-  return tg_fail(
-      status,
-      "step %lld: constraints of %s cannot be met (%s): the system blew up; minimise its "
-      "energy first (integrator = steep) or use a shorter time step",
-      run->step, name, reason);
+  snprintf(line, sizeof line, "%s: a constrained bond of %s turned by %.1f degrees", where, name,
+           failure.angle);
+  if (run->job->message) run->job->message(run->job->context, 1, line);
+  return TG_OK;
 }
 
 static tg_status update(loop* l, bool want_energy) {

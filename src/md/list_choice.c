@@ -164,7 +164,7 @@ static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* p
     return tg_fail(
         TG_ERR_INPUT,
         "%s: nstlist = %d needs a pair list of %.4f nm within verlet-buffer-tolerance, more than "
-        "half the shortest box edge (%.4f nm); use a smaller nstlist or a larger box",
+        "half the shortest box edge (%.4f nm); use a smaller nstlist or dt, or a larger box",
         p->path ? p->path : "the run parameters", p->nstlist, out->radius, largest);
   }
   return TG_OK;

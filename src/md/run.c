@@ -164,11 +164,8 @@ static tg_status constrain_start(tg_run* run) {
   if (domain->home_count) memcpy(domain->x_new, domain->x, domain->home_count * sizeof *domain->x);
   tg_status status = tg_constraints_apply(domain->constraints, (const double(*)[3])domain->x,
                                           domain->x_new, NULL, 1, NULL, &failure);
-  if (status != TG_OK && failure.local_atom >= 0) {
-    char name[96];
-    tg_domain_name_atom(run->system, domain->global[failure.local_atom], name, sizeof name);
-    tg_fail_context(status, "the start: constraints of %s cannot be met: ", name);
-  }
+  if (status != TG_OK && failure.local_atom >= 0)
+    tg_run_constraint_failure(run, "the start", failure, status);
   TG_TRY(tg_world_agree(domain->world, status));
   double(*swap)[3] = domain->x;
   domain->x = domain->x_new;

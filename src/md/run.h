@@ -61,6 +61,10 @@ tg_status tg_run_write_gro(tg_run* run, const char* name, long long step, const 
 tg_status tg_run_write_compressed(tg_run* run, const tg_frame* frame);
 /** Collective: the root mean square relative deviation of constrained lengths at x. */
 tg_status tg_run_constraint_rmsd(tg_run* run, tg_energies* energies);
+/** Composes the message of constraints that could not be met, at "step 7" or "the start"; returns
+ * status. Local. */
+tg_status tg_run_constraint_failure(const tg_run* run, const char* where,
+                                    tg_constraints_failure failure, tg_status status);
 void tg_snapshot_free(tg_snapshot* snapshot);
 
 /** Collective: sums the potential terms and virial over PEs, in PE order. */

@@ -106,6 +106,18 @@ tg_status tg_run_constraint_rmsd(tg_run* run, tg_energies* energies) {
   return TG_OK;
 }
 
+tg_status tg_run_constraint_failure(const tg_run* run, const char* where,
+                                    tg_constraints_failure failure, tg_status status) {
+  char name[96], fact[96] = "have no solution, or its position is not a finite number";
+  tg_domain_name_atom(run->system, run->domain->global[failure.local_atom], name, sizeof name);
+  if (failure.angle < 180)
+    snprintf(fact, sizeof fact, "turned by %.1f degrees, 90 or more, in one step", failure.angle);
+  return tg_fail(status,
+                 "%s: constraints of %s %s: the system blew up; minimise its energy first "
+                 "(integrator = steep) or use a shorter time step",
+                 where, name, fact);
+}
+
 tg_status tg_run_sum_energies(tg_run* run, tg_energies* energies) {
   double sums[TG_E_POTENTIAL_TERMS + 9];
   memcpy(sums, energies->term, TG_E_POTENTIAL_TERMS * sizeof(double));

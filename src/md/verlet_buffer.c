@@ -79,7 +79,7 @@ tg_status tg_verlet_buffer_radius(const tg_verlet_buffer_params* p, double* radi
   if (tg_verlet_buffer_drift(p, high) > p->tolerance) {
     return tg_fail(TG_ERR_INPUT,
                    "verlet buffer: no list radius up to %g nm keeps the drift within %g kJ/mol/ps; "
-                   "use a smaller nstlist",
+                   "use a smaller dt or nstlist",
                    high, p->tolerance);
   }
   while (high - low > 1e-4) { /* the drift falls with the radius */
