@@ -38,6 +38,30 @@ static tg_status unknown_verb(const tg_cli_table* table, const char* name) {
   return tg_fail(TG_ERR_INPUT, "unknown verb '%s'; throng --help lists them", name);
 }
 
+/* A word after a group's name that is none of its verbs: the nearest, or all of them. */
+static tg_status unknown_in_group(const tg_cli_table* table, const tg_cli_group* group,
+                                  const char* word) {
+  const char* names[MOST_NAMES];
+  char list[512] = "";
+  size_t start = strlen(group->name) + 1, used = 0;
+  int count = 0;
+  for (const tg_cli_verb* const* verb = table->verbs; *verb && count < MOST_NAMES; verb++) {
+    if (strncmp((*verb)->name, group->name, start - 1) != 0 || (*verb)->name[start - 1] != ' ')
+      continue;
+    names[count] = (*verb)->name + start;
+    if (used < sizeof list)
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", count ? ", " : "",
+                               names[count]);
+    count++;
+  }
+  const char* nearest = tg_cli_nearest(word, names, count);
+  if (nearest)
+    return tg_fail(TG_ERR_INPUT, "unknown verb '%s %s'; did you mean throng %s %s?", group->name,
+                   word, group->name, nearest);
+  return tg_fail(TG_ERR_INPUT, "unknown verb '%s %s'; throng %s has %s", group->name, word,
+                 group->name, list);
+}
+
 /* Finds the verb or the group that words[0 .. count-1] begin with; *used is how many words name it.
  */
 static tg_status find_verb(const tg_cli_table* table, int count, char** words,
@@ -51,7 +75,7 @@ static tg_status find_verb(const tg_cli_table* table, int count, char** words,
   for (const tg_cli_verb* const* at = table->verbs; *at; at++)
     if (strcmp((*at)->name, name) == 0) *verb = *at;
   if (*verb || (*group && *used == 1)) return TG_OK;
-  return unknown_verb(table, name);
+  return *group ? unknown_in_group(table, *group, words[1]) : unknown_verb(table, name);
 }
 
 /* throng help [--man | VERB], throng --help */
@@ -85,7 +109,8 @@ static tg_status run_verb(const tg_cli_verb* verb, int argc, char** argv, bool* 
       if (tg_cli_speaks()) tg_cli_help_verb(stdout, verb);
       return TG_OK;
     }
-  tg_status status = tg_cli_mpi_begin();
+  argv[0] = (char*)verb->name; /* for messages: both words of "md run" */
+  tg_status status = tg_cli_mpi_begin(argc, argv);
   if (status == TG_OK) status = verb->run(argc, argv);
   return tg_cli_mpi_end(status, reporter);
 }

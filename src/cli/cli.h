@@ -23,8 +23,8 @@ typedef struct tg_cli_verb {
   const char* text;    /* paragraphs, parted by empty lines, not wrapped; NULL: none */
   const tg_cli_option* options;
   const tg_cli_example* examples;
-  /** argv[0] is the verb; the options follow. Runs on every PE's process. Results go to stdout
-   * (see tg_cli_speaks); a failure is reported by the caller. */
+  /** argv[0] is the verb's name; the options follow. Runs on every PE's process. Results go to
+   * stdout (see tg_cli_speaks); a failure is reported by the caller. */
   tg_status (*run)(int argc, char** argv);
 } tg_cli_verb;
 

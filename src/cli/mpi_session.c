@@ -31,8 +31,25 @@ int tg_cli_launcher_rank(void) {
 
 static bool session_open;
 
-tg_status tg_cli_mpi_begin(void) {
-  if (!tg_world_under_launcher()) return TG_OK;
+/* By mpirun, with any number of processes. srun sets its variables without MPI as well. */
+static bool launched(void) {
+  static const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
+                                      NULL};
+  return environment_number(names, 0) > 0;
+}
+
+/* MPI must be there before the verb opens its world: "--transport mpi" or "--transport=mpi". */
+static bool asked_for(int argc, char** argv) {
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (strcmp(argv[i], "--transport=mpi") == 0) return true;
+    if (i + 1 < argc && strcmp(argv[i], "--transport") == 0 && strcmp(argv[i + 1], "mpi") == 0)
+      return true;
+  }
+  return false;
+}
+
+tg_status tg_cli_mpi_begin(int argc, char** argv) {
+  if (!tg_world_under_launcher() && !launched() && !asked_for(argc, argv)) return TG_OK;
   int provided = 0;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     return tg_fail(TG_ERR_MACHINE, "MPI cannot be started");
@@ -72,7 +89,9 @@ bool tg_cli_mpi_version(char* out, size_t size) {
 
 #else
 
-tg_status tg_cli_mpi_begin(void) {
+tg_status tg_cli_mpi_begin(int argc, char** argv) {
+  (void)argc;
+  (void)argv;
   if (!tg_world_under_launcher()) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "started by an MPI launcher, but throng was built without MPI; start it without, "

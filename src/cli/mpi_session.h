@@ -11,9 +11,9 @@
 /** This process's number among those that a launcher started, by the environment; 0 without one. */
 int tg_cli_launcher_rank(void);
 
-/** Starts MPI where a launcher started more than one process. TG_ERR_MACHINE if throng was built
- * without MPI. */
-tg_status tg_cli_mpi_begin(void);
+/** Starts MPI where an MPI launcher started this process, or the verb's words ask for --transport
+ * mpi. TG_ERR_MACHINE if there are several processes and throng was built without MPI. */
+tg_status tg_cli_mpi_begin(int argc, char** argv);
 
 /** Collective over the processes: ends MPI. Returns status, or for a process that succeeded the
  * status of the lowest-numbered one that failed; *reporter says whether this process is that one

@@ -190,8 +190,8 @@ tg_status tg_cli_options_parse(const tg_cli_option* options, int argc, char** ar
   for (int i = 0; i < count; i++) {
     char spelling[WORD_SIZE * 2];
     if (options[i].required && !given[i])
-      return tg_fail(TG_ERR_INPUT, "option %s %s is missing",
-                     spelled(&options[i], spelling, sizeof spelling), options[i].value);
+      return tg_fail(TG_ERR_INPUT, "option %s %s is missing; throng %s --help lists the options",
+                     spelled(&options[i], spelling, sizeof spelling), options[i].value, argv[0]);
   }
   return TG_OK;
 }

@@ -174,10 +174,6 @@ void tg_domain_destroy(tg_domain** pointer) {
   *pointer = NULL;
 }
 
-void tg_domain_set_list_radius(tg_domain* domain, double list_radius) {
-  domain->params.list_radius = list_radius;
-}
-
 static void add_part(tg_domain* domain, tg_md_part part, double* since) {
   double now = tg_time_now();
   domain->part_s[part] += now - *since;

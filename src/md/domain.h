@@ -96,9 +96,6 @@ tg_status tg_domain_take(tg_domain* domain, const double (*x)[3], const double (
  * finite or left its neighbourhood. */
 tg_status tg_domain_partition(tg_domain* domain);
 
-/** Changes the list radius from the next partition on. */
-void tg_domain_set_list_radius(tg_domain* domain, double list_radius);
-
 /** Collective: forces at x into f (home part complete, summed over PEs). With want_energy also this
  * PE's share of the potential terms and of the virial into *energies (other fields untouched). */
 tg_status tg_domain_forces(tg_domain* domain, bool want_energy, tg_energies* energies);

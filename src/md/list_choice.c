@@ -185,7 +185,7 @@ tg_status tg_list_choose(const tg_md_system* system, const tg_md_job* job,
   }
   if (p->integrator == TG_INTEGRATOR_STEEPEST_DESCENT) {
     *out = (tg_list_choice){.nstlist = p->nstlist,
-                            .radius = p->cutoff,
+                            .radius = p->cutoff + TG_MINIMISE_BUFFER,
                             .reason = "rebuilt as atoms move (minimisation)"};
     return TG_OK;
   }

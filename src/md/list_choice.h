@@ -13,6 +13,9 @@
 #include "md/run_restart.h"
 #include "md/system.h"
 
+/* Of a minimisation's pair list, nm: it is rebuilt before atoms can have moved half of it. */
+#define TG_MINIMISE_BUFFER 0.1
+
 typedef struct tg_list_choice {
   int nstlist;
   double radius;       /* nm, of the pair list */

@@ -12,9 +12,10 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/timer.h"
+#include "md/list_choice.h"
 #include "md/run.h"
 
-static const double buffer = 0.1;         /* nm */
+static const double buffer = TG_MINIMISE_BUFFER;
 static const double largest_step = 0.025; /* nm: two atoms towards each other use half the buffer */
 
 typedef struct descent {
@@ -207,7 +208,6 @@ tg_status tg_run_minimise(tg_run* run) {
   descent d = {.run = run};
   double started = tg_time_now();
   memset(run->domain->part_s, 0, sizeof run->domain->part_s); /* the split is of wall_s alone */
-  tg_domain_set_list_radius(run->domain, run->system->parameters.cutoff + buffer);
   tg_status status = descend(&d);
   if (status == TG_OK || status == TG_ERR_INTERRUPTED) {
     char message[512];

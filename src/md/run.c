@@ -174,6 +174,23 @@ static tg_status constrain_start(tg_run* run) {
   return tg_domain_partition(domain);
 }
 
+/* Between two pair searches an atom may enter the next domain, not the one behind it. One that moved
+ * further than the list's buffer would come as a surprise to the list as well. */
+static tg_status check_domains(const tg_run* run) {
+  const tg_domain* domain = run->domain;
+  double reach = domain->params.list_radius - run->system->parameters.cutoff;
+  for (int d = 0; d < 3; d++) {
+    int count = domain->params.grid[d];
+    double width = run->system->box[d] / count;
+    if (count == 1 || width >= reach) continue;
+    return tg_fail(TG_ERR_INPUT,
+                   "%d domains along %c are %.3g nm thin, less than the %.3g nm that atoms may move "
+                   "between pair searches; use fewer processing elements",
+                   count, "xyz"[d], width, reach);
+  }
+  return TG_OK;
+}
+
 static tg_status start_fresh(tg_run* run) {
   const tg_md_system* system = run->system;
   const tg_parameters* p = &system->parameters;
@@ -242,6 +259,7 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   TG_TRY(tg_world_agree(world, tg_list_choose(s->system, s->job, &s->restart, &choice)));
   tg_domain_params params = domain_params(s, world, &choice);
   TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));
+  TG_TRY(check_domains(run));
   run->nstlist = choice.nstlist;
   run->list_radius = choice.radius;
   run->prune_interval = choice.prune_interval;

@@ -95,7 +95,8 @@ static void mistakes_are_explained(void** state) {
       {WORDS("--backend", "om"), "option --backend: found 'om', expected one of ref|omp|cuda"},
       {WORDS("--force=yes"), "option --force takes no value; found 'yes'"},
       {WORDS("--force", "yes"), "unexpected word 'yes'; only options are taken here"},
-      {WORDS("--force"), "option -c (--conf) FILE is missing"},
+      {WORDS("--force"),
+       "option -c (--conf) FILE is missing; throng verb --help lists the options"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     fields out = {0};

@@ -50,6 +50,11 @@ static void exit_codes_are_as_documented(void** state) {
   assert_int_equal(run("{} help info more 2>&1"), 2);
   assert_int_equal(run("{} inof 2>&1"), 2);
   assert_string_equal(output, "throng: unknown verb 'inof'; did you mean throng info?\n");
+  assert_int_equal(run("{} md rnu 2>&1"), 2);
+  assert_string_equal(output, "throng: unknown verb 'md rnu'; did you mean throng md run?\n");
+  assert_int_equal(run("{} md foo 2>&1"), 2);
+  assert_string_equal(output,
+                      "throng: unknown verb 'md foo'; throng md has check, energy, run, build\n");
   assert_int_equal(run("{} info --jsno 2>&1"), 2);
   assert_string_equal(output, "throng: unknown option --jsno; did you mean --json?\n");
   assert_int_equal(run("{} info --jsno 2>/dev/null"), 2);
