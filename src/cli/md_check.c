@@ -71,8 +71,7 @@ static const tg_cli_option OPTIONS[] = {
     {"index", 'n', TG_CLI_TEXT, AT(index), "FILE", "groups of atoms (.ndx)", false},
     {"restraints", 'r', TG_CLI_TEXT, AT(restraints), "FILE",
      "reference positions of position restraints (.gro, .g96)", false},
-    {"include", 'I', TG_CLI_LIST, AT(folders), "DIR",
-     "folder to search for #include; may be repeated", false},
+    {"include", 'I', TG_CLI_LIST, AT(folders), "DIR", "folder to search for #include", false},
     {"json", 0, TG_CLI_FLAG, AT(json), NULL, "writes the report as JSON", false},
     {0},
 };

@@ -65,7 +65,7 @@ static void print_json(const tg_md_energy_result* result) {
 }
 
 static tg_status run(int argc, char** argv) {
-  fields f = {0};
+  fields f = {.machine = TG_CLI_MD_MACHINE_DEFAULT};
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   tg_md_job job;
   TG_TRY(tg_cli_md_job(&f.input, &f.machine, &job));

@@ -53,10 +53,13 @@ tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* m
   if (machine->precision) out->precision = machine->precision;
   if (machine->halo) out->halo = machine->halo;
   out->transport = machine->transport;
-  out->threads = machine->threads;
+  bool chosen = machine->threads != INT_MIN;
+  out->threads = chosen ? machine->threads : 0;
   out->message = say;
-  if (machine->threads < 0)
-    return tg_fail(TG_ERR_INPUT, "--threads %d: a number of at least 1 was expected",
-                   machine->threads);
+  if (chosen && machine->threads < 1)
+    return tg_fail(
+        TG_ERR_INPUT,
+        "--threads %d: a number of at least 1 was expected; leave it out for all processors",
+        machine->threads);
   return machine->pe ? parse_pe(machine->pe, out) : TG_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef TG_CLI_MD_JOB_H
 #define TG_CLI_MD_JOB_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <throng/md.h>
 
@@ -21,6 +22,10 @@ typedef struct tg_cli_md_machine {
   const char *backend, *precision, *transport, *pe, *halo;
   int threads;
 } tg_cli_md_machine;
+
+/* Before the options are read: --threads is told from its default by a number nobody gives. */
+#define TG_CLI_MD_MACHINE_DEFAULT                                                                  \
+  { .threads = INT_MIN }
 
 /* Rows of an option table for a structure `type` with members `input` and `machine`. */
 #define TG_CLI_MD_INPUT_OPTIONS(type)                                                              \
@@ -44,7 +49,7 @@ typedef struct tg_cli_md_machine {
        false},                                                                                     \
   {                                                                                                \
     "include", 'I', TG_CLI_LIST, offsetof(type, input.includes), "FOLDER",                         \
-        "a folder to search for #include; may be repeated", false                                  \
+        "a folder to search for #include", false                                                   \
   }
 
 #define TG_CLI_MD_MACHINE_OPTIONS(type)                                                            \

@@ -27,7 +27,9 @@ static const tg_cli_option options[] = {
     {"checkpoint", 0, TG_CLI_DOUBLE, offsetof(fields, checkpoint_minutes), "MINUTES",
      "between checkpoints (default 15)", false},
     {"reproducible", 0, TG_CLI_FLAG, offsetof(fields, reproducible), NULL,
-     "choose nothing by measured time or processor count, so that a rerun is bit-identical", false},
+     "choose nothing by measured time: a rerun on as many processing elements and threads is "
+     "bit-identical",
+     false},
     {"plot", 0, TG_CLI_TEXT, offsetof(fields, plot), "FILE",
      "plot energies and temperature, .svg or .png; in the output folder unless a path is given",
      false},
@@ -80,7 +82,7 @@ static void print_summary(const fields* f, const tg_md_job* job, const tg_md_run
 }
 
 static tg_status run(int argc, char** argv) {
-  fields f = {.output = "run", .checkpoint_minutes = 15};
+  fields f = {.machine = TG_CLI_MD_MACHINE_DEFAULT, .output = "run", .checkpoint_minutes = 15};
   char plot[4096];
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   tg_md_job job;

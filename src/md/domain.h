@@ -31,7 +31,7 @@ typedef struct tg_domain_params {
    * (cutoff <= inner_radius <= list_radius); 0: never. */
   int prune_interval;
   double inner_radius;
-  const char* halo;   /* schedule of the exchange; NULL: the default */
+  const char* halo; /* schedule of the exchange; NULL: the default */
 } tg_domain_params;
 
 typedef enum tg_md_part {

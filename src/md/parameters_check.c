@@ -88,9 +88,9 @@ static tg_status check_thermostat(tg_mdp_reading* reading) {
   int groups = p->temperature_group_count;
   if (reading->tau_count != groups || reading->ref_count != groups)
     return tg_fail_at(tg_mdp_place(reading, reading->tau_count != groups ? "tau-t" : "ref-t"),
-                      "tc-grps names %d groups, but there are %d values of tau-t and %d of ref-t; "
+                      "tc-grps names %d group%s, but there are values of tau-t: %d, of ref-t: %d; "
                       "give one of each per group",
-                      groups, reading->tau_count, reading->ref_count);
+                      groups, groups == 1 ? "" : "s", reading->tau_count, reading->ref_count);
   for (int i = 0; i < groups; i++)
     if (p->ref_t[i] < 0)
       return tg_fail_at(tg_mdp_place(reading, "ref-t"), "ref-t = %g: 0 K or more was expected",
@@ -165,7 +165,9 @@ static tg_status check_centre_of_mass(tg_mdp_reading* reading) {
   return TG_OK;
 }
 
-static tg_status draw_seed(tg_mdp_reading* reading, const char* key, bool used, long long* seed) {
+static tg_status draw_seed(tg_mdp_reading* reading, const char* key, bool used, const char* why_not,
+                           long long* seed) {
+  if (!used) TG_TRY(tg_mdp_amend(reading, key, "not used: %s", why_not));
   if (*seed != -1) return TG_OK;
   unsigned long long chance = (unsigned long long)reading->chance_seed;
   if (chance == 0) {
@@ -174,8 +176,8 @@ static tg_status draw_seed(tg_mdp_reading* reading, const char* key, bool used, 
     chance = (unsigned long long)now.tv_sec ^ (unsigned long long)now.tv_nsec << 20;
   }
   *seed = (long long)((chance ^ (unsigned long long)(key[0] << 8)) * 2654435761u & INT32_MAX);
-  if (used)
-    tg_log_note(reading->log, "%s = -1: the seed %lld was drawn from the clock", key, *seed);
+  if (!used) return TG_OK;
+  tg_log_note(reading->log, "%s = -1: the seed %lld was drawn from the clock", key, *seed);
   return tg_mdp_amend(reading, key, "seed %lld, drawn from the clock", *seed);
 }
 
@@ -207,6 +209,17 @@ tg_status tg_mdp_check(tg_mdp_reading* reading) {
                    "%s: gen-vel = yes with continuation = yes: the velocities drawn "
                    "replace those that are continued from",
                    p->path);
-  TG_TRY(draw_seed(reading, "gen-seed", p->generate_velocities, &p->gen_seed));
-  return draw_seed(reading, "ld-seed", p->thermostat == TG_THERMOSTAT_V_RESCALE, &p->ld_seed);
+  if (!p->generate_velocities) TG_TRY(tg_mdp_amend(reading, "gen-temp", "not used: gen-vel = no"));
+  if (p->continuation)
+    TG_TRY(tg_mdp_amend(reading, "continuation", "the start is kept as it is"));
+  else
+    TG_TRY(tg_mdp_amend(reading, "continuation", "the start is moved onto the constraints first"));
+  if (p->comm_mode == TG_COMM_NONE)
+    TG_TRY(
+        tg_mdp_amend(reading, "comm-grps", "not used: the motion of the centre of mass is kept"));
+  else if (p->comm_group_count == 0)
+    TG_TRY(tg_mdp_amend(reading, "comm-grps", "groups: System, all atoms together"));
+  TG_TRY(draw_seed(reading, "gen-seed", p->generate_velocities, "gen-vel = no", &p->gen_seed));
+  return draw_seed(reading, "ld-seed", p->thermostat == TG_THERMOSTAT_V_RESCALE,
+                   "tcoupl is not v-rescale", &p->ld_seed);
 }

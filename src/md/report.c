@@ -49,7 +49,8 @@ static void report_molecules(const tg_md_system* system, FILE* stream) {
   for (size_t b = 0; b < system->topology.block_count; b++) {
     const tg_molecule_block* block = &system->topology.blocks[b];
     const tg_molecule_type* type = &system->topology.molecule_types[block->molecule_type];
-    fprintf(stream, "  %8d  %-16s %zu atoms each\n", block->count, type->name, type->atom_count);
+    fprintf(stream, "  %8d  %-16s %zu atom%s each\n", block->count, type->name, type->atom_count,
+            type->atom_count == 1 ? "" : "s");
   }
 }
 
@@ -67,9 +68,14 @@ static void report_cutoffs(const tg_md_system* system, FILE* stream) {
 
 static void report_freedom(const tg_md_system* system, FILE* stream) {
   const tg_parameters* p = &system->parameters;
-  fprintf(stream, "Motion\n  constraints         %zu, of which %zu in %zu rigid waters\n",
-          system->constraint_count, 3 * settles_of(system), settles_of(system));
-  fprintf(stream, "  constraint groups   within %.3f nm of their centre\n", system->group_radius);
+  size_t waters = settles_of(system);
+  fprintf(stream, "Motion\n  constraints         %zu", system->constraint_count);
+  if (waters)
+    fprintf(stream, ", of which %zu in %zu rigid water%s", 3 * waters, waters,
+            waters == 1 ? "" : "s");
+  fputc('\n', stream);
+  if (system->group_radius > 0)
+    fprintf(stream, "  constraint groups   within %.3f nm of their centre\n", system->group_radius);
   fprintf(stream, "  degrees of freedom  %.2f\n", system->total_degrees_of_freedom);
   for (int g = 0; g < system->temperature_group_count; g++) {
     fprintf(stream, "    %-17s %.2f", temperature_group_name(system, g),

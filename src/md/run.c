@@ -174,8 +174,8 @@ static tg_status constrain_start(tg_run* run) {
   return tg_domain_partition(domain);
 }
 
-/* Between two pair searches an atom may enter the next domain, not the one behind it. One that moved
- * further than the list's buffer would come as a surprise to the list as well. */
+/* Between two pair searches an atom may enter the next domain, not the one behind it. One that
+ * moved further than the list's buffer would come as a surprise to the list as well. */
 static tg_status check_domains(const tg_run* run) {
   const tg_domain* domain = run->domain;
   double reach = domain->params.list_radius - run->system->parameters.cutoff;
@@ -183,10 +183,11 @@ static tg_status check_domains(const tg_run* run) {
     int count = domain->params.grid[d];
     double width = run->system->box[d] / count;
     if (count == 1 || width >= reach) continue;
-    return tg_fail(TG_ERR_INPUT,
-                   "%d domains along %c are %.3g nm thin, less than the %.3g nm that atoms may move "
-                   "between pair searches; use fewer processing elements",
-                   count, "xyz"[d], width, reach);
+    return tg_fail(
+        TG_ERR_INPUT,
+        "%d domains along %c are %.3g nm thin, less than the %.3g nm that atoms may move "
+        "between pair searches; use fewer processing elements",
+        count, "xyz"[d], width, reach);
   }
   return TG_OK;
 }

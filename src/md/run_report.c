@@ -18,6 +18,7 @@ void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
   const tg_domain* domain = run->domain;
   const int* grid = domain->params.grid;
   tg_output* out = run->output;
+  int pe_count = grid[0] * grid[1] * grid[2];
   tg_output_log(out, "throng %s: %s", TG_VERSION,
                 p->integrator == TG_INTEGRATOR_LEAP_FROG ? "leap-frog molecular dynamics"
                                                          : "steepest-descent minimisation");
@@ -31,10 +32,11 @@ void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
   if (choice->prune_interval > 0)
     tg_output_log(out, "pruned every %d steps to %.4f nm", choice->prune_interval,
                   choice->inner_radius);
-  tg_output_log(out, "%d processing elements (%d x %d x %d, %s, halo %s), %d threads each, %s",
-                grid[0] * grid[1] * grid[2], grid[0], grid[1], grid[2],
+  tg_output_log(out, "%d processing element%s (%d x %d x %d, %s, halo %s), %d thread%s each, %s",
+                pe_count, pe_count == 1 ? "" : "s", grid[0], grid[1], grid[2],
                 tg_world_transport(domain->world), tg_halo_schedule_of(domain->halo),
-                domain->params.threads, tg_nonbonded_describe(domain->nonbonded));
+                domain->params.threads, domain->params.threads == 1 ? "" : "s",
+                tg_nonbonded_describe(domain->nonbonded));
   if (p->generate_velocities)
     tg_output_log(out, "velocities drawn with gen-seed %lld", p->gen_seed);
   if (p->thermostat == TG_THERMOSTAT_V_RESCALE)

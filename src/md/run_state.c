@@ -49,8 +49,10 @@ tg_status tg_run_write_gro(tg_run* run, const char* name, long long step, const 
   const tg_parameters* p = &run->system->parameters;
   TG_TRY(tg_path_join(tg_output_folder(run->output), name, path, sizeof path));
   tg_configuration frame = run->system->start; /* names and numbers; nothing of it is changed */
-  snprintf(title, sizeof title, "%.150s t= %.5f step= %lld", run->system->topology.title,
-           p->tinit + (double)step * p->dt, step);
+  char time[40] = "";                          /* a minimisation has none */
+  if (p->integrator == TG_INTEGRATOR_LEAP_FROG)
+    snprintf(time, sizeof time, " t= %.5f", p->tinit + (double)step * p->dt);
+  snprintf(title, sizeof title, "%.150s%s step= %lld", run->system->topology.title, time, step);
   frame.title = title;
   frame.x = (double(*)[3])x;
   frame.v = (double(*)[3])v;

@@ -196,27 +196,29 @@ static tg_status find_constraints(const tg_md_files* files, tg_md_system* s) {
 }
 
 static tg_status read_restraints(const tg_md_files* files, const tg_log* log, tg_md_system* s) {
-  bool restrained = false;
-  for (size_t m = 0; m < s->molecule_count && !restrained; m++)
-    restrained =
-        s->topology.molecule_types[s->molecule_type[m]].interactions[TG_POSITION_RESTRAINT].count >
-        0;
-  if (!restrained) return TG_OK;
+  const tg_molecule_type* restrained = NULL;
+  for (size_t m = 0; m < s->molecule_count && !restrained; m++) {
+    const tg_molecule_type* type = &s->topology.molecule_types[s->molecule_type[m]];
+    if (type->interactions[TG_POSITION_RESTRAINT].count > 0) restrained = type;
+  }
+  if (!restrained && !files->restraints) return TG_OK;
   if (!files->restraints)
-    return tg_fail(
-        TG_ERR_INPUT,
-        "%s: there are position restraints, but no reference positions; add -r FILE (it may "
-        "be the file of -c)",
-        files->topology);
+    return tg_fail_at((tg_place){restrained->restraint_file, restrained->restraint_line, 0},
+                      "there are position restraints (of %s), but no reference positions; add -r "
+                      "FILE (it may be the file of -c)",
+                      restrained->name);
   tg_configuration reference;
   TG_TRY(tg_configuration_read(files->restraints, &reference));
   tg_status status = check_count(files->restraints, reference.count, files, s);
-  if (status == TG_OK) {
+  if (!restrained)
+    tg_log_warning(log, "%s (-r) is not used: the topology %s has no position restraints",
+                   files->restraints, files->topology);
+  if (status == TG_OK && restrained) {
     s->restraint_x = reference.x;
     reference.x = NULL;
   }
   tg_configuration_free(&reference);
-  if (status == TG_OK && s->parameters.comm_mode != TG_COMM_NONE)
+  if (status == TG_OK && restrained && s->parameters.comm_mode != TG_COMM_NONE)
     tg_log_warning(log, "%s: comm-mode = Linear works against position restraints; consider None",
                    s->parameters.path);
   return status;

@@ -256,6 +256,7 @@ void tg_topology_free(tg_topology* topology) {
     tg_free(type->atoms);
     for (int k = 0; k < TG_INTERACTION_KINDS; k++) tg_free(type->interactions[k].items);
     tg_free(type->exclusion_start);
+    tg_free(type->restraint_file);
     tg_free(type->exclusion);
   }
   tg_free(topology->title);

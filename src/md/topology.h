@@ -65,6 +65,8 @@ typedef struct tg_molecule_type {
   tg_atom* atoms;      /* [atom_count] */
   size_t atom_count, atom_capacity;
   tg_interactions interactions[TG_INTERACTION_KINDS];
+  char* restraint_file; /* where [ position_restraints ] has its first line; NULL: nowhere */
+  int restraint_line;
   /* Excluded partners of atom i: exclusion[exclusion_start[i] .. exclusion_start[i+1]), sorted, in
    * both directions, without i itself. */
   int* exclusion_start; /* [atom_count + 1] */

@@ -208,5 +208,11 @@ tg_status tg_reader_restraint(tg_topology_reader* reader) {
   TG_TRY(tg_reader_numbers(reader, 2, TG_TYPE_MAX_PARAMETERS, parameters, &count));
   TG_TRY(tg_reader_reduce(reader->topology, tg_reader_place(reader, 2), TG_POSITION_RESTRAINT,
                           count, parameters, &item));
+  tg_molecule_type* type = reader->molecule;
+  if (!type->restraint_file) {
+    tg_place place = tg_reader_place(reader, 0);
+    TG_TRY(tg_copy_text(place.file, &type->restraint_file));
+    type->restraint_line = place.line;
+  }
   return add(reader, TG_POSITION_RESTRAINT, &item);
 }

@@ -124,7 +124,7 @@ static const bad_case cases[] = {
     {"topol.top", "[ defaults ]", "#pragma once\n[ defaults ]", NULL,
      "topol.top:5:1: ", "preprocessor"},
     {"topol.top", "[ settles ]", "[ virtual_sites3 ]", NULL, "topol.top:117:3: ", "virtual_sites3"},
-    {"topol.top", "[ moleculetype ]\n  SOL   2", RESTRAINT, NULL, "topol.top: ", "-r FILE"},
+    {"topol.top", "[ moleculetype ]\n  SOL   2", RESTRAINT, NULL, "topol.top:108: ", "-r FILE"},
     {"topol.top", "1.00800   0.410", "0.00000   0.410", NULL, "topol.top:112: ", "mass of atom 2"},
     {"topol.top", "  ETH  125\n  SOL  1500", "  SOL  1500\n  ETH  125", NULL,
      "conf.gro:3: ", "order of [ molecules ]"},
@@ -189,14 +189,18 @@ static const bad_case cases[] = {
      "2 domains along x"},
     {"rf.mdp", "", "verlet-buffer-tolerance = -1\nrlist = 1.9\n", "--pe 2", "",
      "fewer processing elements"},
+    {NULL, NULL, NULL, "--pe 97", "97 domains along x ", "fewer processing elements"},
+    {NULL, NULL, NULL, "-r no.gro", "no.gro: ", "cannot be read"},
     {NULL, NULL, NULL, "--backend fast", "", "fast"},
     {NULL, NULL, NULL, "--checkpoint 0", "--checkpoint 0: ", "more than 0"},
     {NULL, NULL, NULL, "-c conf.gro -p topol.top -f rf.mdp -o out --threads -3",
      "--threads -3: ", "at least 1"},
+    {NULL, NULL, NULL, "-c conf.gro -p topol.top -f rf.mdp -o out --threads 0",
+     "--threads 0: ", "at least 1"},
     {NULL, NULL, NULL, "--force --continue", "", "one of them"},
     {NULL, NULL, NULL, "--plot energy.pdf", "", ".svg or .png"},
     {NULL, NULL, NULL, "--plot nowhere/energy.svg", "nowhere/energy.svg: ", "does not exist"},
-    {NULL, NULL, NULL, "--continue", "out/state.cpt: ", "cannot be opened"},
+    {NULL, NULL, NULL, "--continue", "out/state.cpt: ", "without --continue"},
 };
 
 static int failures; /* of one test: all are shown before it fails */

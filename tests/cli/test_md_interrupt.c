@@ -46,17 +46,6 @@ static int finish(pid_t child) {
   return ended;
 }
 
-static void wait_for_checkpoint(const char* run, pid_t child) {
-  char path[300];
-  snprintf(path, sizeof path, "%s/state_prev.cpt", engine_path(run)); /* the second one is there */
-  const struct timespec pause = {0, 5000000};
-  for (int i = 0; i < 12000 && access(path, F_OK) != 0; i++) {
-    nanosleep(&pause, NULL);
-    int ended;
-    if (waitpid(child, &ended, WNOHANG) != 0) fail_msg("%s ended before it was interrupted", run);
-  }
-}
-
 static long long checkpoint_step(const char* run) {
   char path[300];
   snprintf(path, sizeof path, "%s/state.cpt", engine_path(run));
@@ -65,6 +54,17 @@ static long long checkpoint_step(const char* run) {
   long long step = checkpoint.step;
   tg_checkpoint_free(&checkpoint);
   return step;
+}
+
+static void wait_for_checkpoint(const char* run, pid_t child) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/state_prev.cpt", engine_path(run)); /* after the start's */
+  const struct timespec pause = {0, 5000000};
+  for (int i = 0; i < 12000 && (access(path, F_OK) != 0 || checkpoint_step(run) == 0); i++) {
+    nanosleep(&pause, NULL);
+    int ended;
+    if (waitpid(child, &ended, WNOHANG) != 0) fail_msg("%s ended before it was interrupted", run);
+  }
 }
 
 static void same_as_uninterrupted(const char* run) {

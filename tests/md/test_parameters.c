@@ -156,7 +156,7 @@ static void bad_input_is_refused_with_its_place(void** state) {
       {"integrator = mdd", "unknown value|md, steep"},
       {"tcoupl = nose-hoover", "tcoupl = nose-hoover|v-rescale"},
       {"tcoupl = v-rescale", ":1: |tc-grps names no group"},
-      {"tcoupl = v-rescale\ntc-grps = A B\ntau-t = 1\nref-t = 1 2", ":3: |2 groups|1 values"},
+      {"tcoupl = v-rescale\ntc-grps = A B\ntau-t = 1\nref-t = 1 2", ":3: |2 groups|tau-t: 1, of ref-t: 2"},
       {"tcoupl = v-rescale\ntc-grps = A\ntau-t = 1\nref-t = x", ":4:9: |ref-t = x"},
       {"tc-grps = A\ntau-t = 1\nref-t = -3", "ref-t = -3"},
       {"constraints = h-angles", "h-angles|h-bonds"},
