@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/timer.h"
 #include "base/units.h"
 #include "md/list_choice.h"
@@ -87,7 +88,9 @@ static int threads_of_pe(const tg_md_job* job, const tg_world* world) {
   if (strcmp(tg_world_transport(world), "mpi") == 0) {
     /* ranks on this node share its processors unless the user has said how many threads to use */
     const char* local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    sharers = job->threads > 0 ? 1 : local ? atoi(local) : sharers;
+    int ranks = sharers;
+    if (local) tg_parse_int(local, (int)strlen(local), &ranks);
+    sharers = job->threads > 0 ? 1 : ranks;
   }
   threads /= sharers > 0 ? sharers : 1;
   return threads > 0 ? threads : 1;
