@@ -39,6 +39,11 @@ static tg_status read_bytes(const char* path, char** bytes, size_t* size) {
     size_t got = fread(buffer + used, 1, capacity - used - 1, stream);
     used += got;
     if (got == 0) break;
+    /* looked for at once: a device such as /dev/zero has no end */
+    if (memchr(buffer + used - got, '\0', got)) {
+      status = tg_fail(TG_ERR_INPUT, "%s: holds a zero byte; a text file was expected", path);
+      goto close_stream;
+    }
   }
   if (ferror(stream)) status = tg_fail(TG_ERR_INPUT, "%s: reading failed", path);
 close_stream:
@@ -60,10 +65,6 @@ tg_status tg_text_file_read(const char* path, tg_text_file* out) {
   tg_status status = TG_OK;
   TG_TRY_GOTO(tg_copy_text(path, &file.path), fail);
   TG_TRY_GOTO(read_bytes(path, &file.bytes, &size), fail);
-  if (memchr(file.bytes, '\0', size)) {
-    status = tg_fail(TG_ERR_INPUT, "%s: holds a zero byte; a text file was expected", path);
-    goto fail;
-  }
   for (char* at = file.bytes; at < file.bytes + size;) {
     TG_TRY_GOTO(TG_RESERVE(file.line_count + 1, path, &file.lines, &capacity), fail);
     file.lines[file.line_count++] = at;

@@ -7,6 +7,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
+/* More than any machine has; far more and the system refuses to start them. */
+enum { TG_CLI_MOST_THREADS = 1024 };
+
 static void say(void* context, int warning, const char* line) {
   (void)context;
   if (tg_cli_speaks()) fprintf(stderr, "throng: %s%s\n", warning ? "warning: " : "", line);
@@ -61,5 +64,8 @@ tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* m
         TG_ERR_INPUT,
         "--threads %d: a number of at least 1 was expected; leave it out for all processors",
         machine->threads);
+  if (out->threads > TG_CLI_MOST_THREADS)
+    return tg_fail(TG_ERR_INPUT, "--threads %d: at most %d; leave it out for all processors",
+                   machine->threads, TG_CLI_MOST_THREADS);
   return machine->pe ? parse_pe(machine->pe, out) : TG_OK;
 }

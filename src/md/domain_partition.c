@@ -166,7 +166,7 @@ static tg_status migrate(tg_domain* domain) {
   s->stay_count = domain->home_count;
   for (int d = 2; d >= 0; d--)
     if (domain->params.grid[d] > 1) TG_TRY(migrate_dimension(domain, d));
-  qsort(s->stay, s->stay_count, sizeof *s->stay, by_global);
+  if (s->stay_count) qsort(s->stay, s->stay_count, sizeof *s->stay, by_global);
   TG_TRY(tg_domain_reserve(domain, s->stay_count));
   for (size_t i = 0; i < s->stay_count; i++) {
     const tg_traveller* t = &s->stay[i];

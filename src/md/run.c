@@ -99,6 +99,10 @@ static int threads_of_pe(const tg_md_job* job, const tg_world* world) {
 static tg_status world_params(const tg_md_job* job, tg_world_params* out) {
   memset(out, 0, sizeof *out);
   const int* grid = job->grid;
+  for (int d = 0; d < 3; d++) /* so that the product below is a number */
+    if (grid[d] > 1024)
+      return tg_fail(TG_ERR_INPUT, "a grid of %d x %d x %d domains: at most 1024 in a dimension",
+                     grid[0], grid[1], grid[2]);
   int product = grid[0] * grid[1] * grid[2];
   if (product < 0 || (product == 0 && (grid[0] || grid[1] || grid[2])))
     return tg_fail(TG_ERR_INPUT, "a grid of %d x %d x %d domains: all three must be at least 1",
@@ -206,6 +210,7 @@ static tg_status start_fresh(tg_run* run) {
 
 static tg_status start_from_restart(tg_run* run, const tg_restart* restart) {
   memcpy(run->thermostat.given, restart->heat, sizeof run->thermostat.given);
+  run->thermostat.seed = restart->thermostat_seed;
   return tg_domain_take(run->domain, (const double(*)[3])restart->x,
                         (const double(*)[3])restart->v);
 }

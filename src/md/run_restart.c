@@ -26,6 +26,10 @@ static uint32_t fingerprint(const tg_md_system* system) {
       double numbers[3] = {atom->type, atom->charge, atom->mass};
       crc = tg_crc32(crc, numbers, sizeof numbers);
     }
+    size_t starts = type->atom_count + 1;
+    crc = tg_crc32(crc, type->exclusion_start, starts * sizeof *type->exclusion_start);
+    crc = tg_crc32(crc, type->exclusion,
+                   (size_t)type->exclusion_start[type->atom_count] * sizeof *type->exclusion);
     for (int kind = 0; kind < TG_INTERACTION_KINDS; kind++)
       for (size_t i = 0; i < type->interactions[kind].count; i++) {
         const tg_interaction* item = &type->interactions[kind].items[i];
@@ -42,10 +46,24 @@ static uint32_t fingerprint(const tg_md_system* system) {
   size_t pairs = topology->type_count * topology->type_count;
   crc = tg_crc32(crc, topology->c6, pairs * sizeof *topology->c6);
   crc = tg_crc32(crc, topology->c12, pairs * sizeof *topology->c12);
-  double numbers[] = {
-      p->dt,           p->tinit,       (double)p->init_step, p->cutoff,
-      p->coulomb_type, p->epsilon_r,   p->epsilon_rf,        p->coulomb_modifier,
-      p->vdw_modifier, p->constraints, p->integrator,        p->temperature_group_count};
+  /* the atoms in traj.xtc must stay the same for the file to make sense */
+  for (int g = 0; g < p->compressed_group_count; g++) {
+    const tg_index_group* group = tg_index_find(&system->index, p->compressed_groups[g]);
+    if (group) crc = tg_crc32(crc, group->atoms, group->count * sizeof *group->atoms);
+  }
+  double numbers[] = {topology->fudge_qq,
+                      p->dt,
+                      p->tinit,
+                      (double)p->init_step,
+                      p->cutoff,
+                      p->coulomb_type,
+                      p->epsilon_r,
+                      p->epsilon_rf,
+                      p->coulomb_modifier,
+                      p->vdw_modifier,
+                      p->constraints,
+                      p->integrator,
+                      p->temperature_group_count};
   return tg_crc32(crc, numbers, sizeof numbers);
 }
 
@@ -75,7 +93,11 @@ static tg_status write_at_root(tg_run* run) {
   double heat[TG_MAX_GROUPS], end[END] = {run->finished, (double)run->last_step};
   memcpy(heat, s->heat, sizeof heat);
   pack_marks(&s->marks, marks);
+  /* a seed of 64 bits in two doubles: where the .mdp says -1 the first draw holds */
+  double seed[2] = {(double)(run->thermostat.seed >> 32),
+                    (double)(run->thermostat.seed & UINT32_MAX)};
   tg_checkpoint_values values[] = {{"list", list, LIST},
+                                   {"thermostat seed", seed, 2},
                                    {"thermostat heat", heat, TG_MAX_GROUPS},
                                    {"energy sums", marks, MARKS},
                                    {"end", end, END}};
@@ -123,8 +145,10 @@ static tg_status take_values(const tg_checkpoint* checkpoint, const char* path, 
 }
 
 static tg_status take_out(tg_checkpoint* checkpoint, const char* path, tg_restart* restart) {
-  double list[LIST], marks[MARKS];
+  double list[LIST], marks[MARKS], seed[2];
   TG_TRY(take_values(checkpoint, path, "list", LIST, list));
+  TG_TRY(take_values(checkpoint, path, "thermostat seed", 2, seed));
+  restart->thermostat_seed = (uint64_t)seed[0] << 32 | (uint64_t)seed[1];
   TG_TRY(take_values(checkpoint, path, "thermostat heat", TG_MAX_GROUPS, restart->heat));
   TG_TRY(take_values(checkpoint, path, "energy sums", MARKS, marks));
   restart->step = checkpoint->step;

@@ -3,6 +3,7 @@
 #ifndef TG_MD_RUN_RESTART_H
 #define TG_MD_RUN_RESTART_H
 
+#include <stdint.h>
 #include <throng/md.h>
 
 #include "md/output.h"
@@ -18,6 +19,7 @@ typedef struct tg_restart {
   double (*x)[3]; /* [atom_count], nm */
   double (*v)[3]; /* [atom_count], nm/ps */
   double heat[TG_MAX_GROUPS];
+  uint64_t thermostat_seed;
   bool finished;       /* the run came to its end */
   long long last_step; /* and which it was, or would have been */
   tg_output_marks marks;
