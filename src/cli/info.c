@@ -97,7 +97,9 @@ static void judge_backends(facts* all) {
   else if (passed == 0)
     judge(&rows[2], false, "%.400s", all->gpus[0].fault);
   else
-    judge(&rows[2], false, "%d of %d GPUs passed the self-test, but no engine has CUDA kernels yet",
+    judge(&rows[2], false,
+          "%d of %d GPUs passed the self-test and serve throng bench halo, but no engine runs on "
+          "them yet",
           passed, all->gpu_count);
 }
 

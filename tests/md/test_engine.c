@@ -257,6 +257,31 @@ static void a_continued_run_is_bit_identical(void** state) {
   tg_free(parts);
 }
 
+/* Other exclusions or another fudgeQQ are another system, though atoms and bonds are the same. */
+static void a_changed_topology_is_not_continued(void** state) {
+  (void)state;
+  static const char* const edits[] = {"s/^  ETH   3/  ETH   1/", "s/0.5      0.5/0.5      0.9/"};
+  engine_write_mdp("before.mdp",
+                   "nsteps = 2\ncoulombtype = reaction-field\nconstraints = h-bonds\n");
+  tg_md_job job = engine_job(NULL);
+  job.parameters = engine_path("before.mdp");
+  job.output = engine_path("topologies");
+  tg_md_run_result result;
+  engine_ok(tg_md_run(&job, &result));
+  job.continue_run = 1;
+  for (int i = 0; i < 2; i++) {
+    char command[600];
+    snprintf(command, sizeof command,
+             "sed '%s' " ENGINE_EXAMPLE "topol.top > '%s' && ! cmp -s '%s' " ENGINE_EXAMPLE
+             "topol.top",
+             edits[i], engine_path("other.top"), engine_path("other.top"));
+    assert_int_equal(system(command), 0);
+    job.topology = engine_path("other.top");
+    assert_int_equal(tg_md_run(&job, &result), TG_ERR_INPUT);
+    assert_non_null(strstr(tg_last_error(), "another topology"));
+  }
+}
+
 static void an_earlier_run_is_refused_or_kept(void** state) {
   (void)state;
   engine_write_mdp("tiny.mdp", "nsteps = 2\ncoulombtype = reaction-field\nconstraints = h-bonds\n");
@@ -316,6 +341,7 @@ int main(void) {
       cmocka_unit_test(trajectories_do_not_depend_on_the_grid),
       cmocka_unit_test(runs_do_not_depend_on_the_schedule),
       cmocka_unit_test(a_continued_run_is_bit_identical),
+      cmocka_unit_test(a_changed_topology_is_not_continued),
       cmocka_unit_test(an_earlier_run_is_refused_or_kept),
       cmocka_unit_test(a_blow_up_names_step_and_atom),
       cmocka_unit_test(steepest_descent_goes_down),
