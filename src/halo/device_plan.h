@@ -42,11 +42,30 @@ typedef struct tg_device_plan {
   tg_device_part* parts; /* [pe_count] */
 } tg_device_plan;
 
+/** What a box is to a plan. Plain data, so that it can be copied to a device. */
+typedef struct tg_device_geometry {
+  double edge[3];      /* nm; of an oblique box the heights */
+  double vector[3][3]; /* nm, rows: what a copy that crosses a boundary is shifted by */
+  double reach;        /* nm */
+  int grid[3], pulses[3];
+  int oblique; /* centres are measured across the faces (tg_halo_across) */
+} tg_device_geometry;
+
+/** Local. oblique = false: of box only the diagonal counts. TG_ERR_INPUT where the reach is longer
+ * than the grid serves, or box is none. */
+tg_status tg_device_geometry_make(const int grid[3], const double box[3][3], bool oblique,
+                                  double reach, tg_device_geometry* out);
+
 /** Local. counts: [grid product]; centres: [grid product], each [counts][3], nm, in its brick.
  * TG_ERR_INPUT where the reach is longer than the grid serves. */
 tg_status tg_device_plan_make(const int grid[3], const double box[3], double reach,
                               const size_t* counts, const double (*const* centres)[3], bool direct,
                               tg_device_plan* out);
+/** As tg_device_plan_make in a box of three vectors: the halos, and the order of atoms in them, of
+ * tg_halo_plan_triclinic (throng/halo.h). A direct message has the sum of its vectors as shift. */
+tg_status tg_device_plan_make_triclinic(const int grid[3], const double box[3][3], double reach,
+                                        const size_t* counts, const double (*const* centres)[3],
+                                        bool direct, tg_device_plan* out);
 /** Accepts a zeroed or half-made one. */
 void tg_device_plan_free(tg_device_plan* plan);
 
