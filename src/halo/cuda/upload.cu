@@ -34,6 +34,7 @@ static void lay_out(tg_device_halo* halo) {
   at->velocity = take(&end, 3 * halo->home_capacity * element);
   at->flags = take(&end, 4 * channels * sizeof(uint64_t));
   at->words = take(&end, sizeof(uint64_t) + (2 * channels + 3) * sizeof(unsigned));
+  at->plan_words = take(&end, tg_plan_words_size(halo->channel_count));
   at->zero_bytes = end;
   at->index = take(&end, halo->send_capacity * sizeof(uint32_t));
   at->segment = take(&end, channels * (channels + 1) * sizeof(int));
@@ -43,6 +44,10 @@ static void lay_out(tg_device_halo* halo) {
   at->sum = take(&end, halo->local_capacity * sizeof(tg_halo_sum));
   at->source = take(&end, halo->copy_capacity * sizeof(uint64_t));
   at->channel = take(&end, channels * sizeof(tg_halo_channel<double>));
+  at->plan_code = take(&end, halo->local_capacity * sizeof(uint32_t));
+  at->plan_tiles =
+      take(&end, (channels + 2) * (size_t)tg_plan_tile_count(halo->home_capacity) * sizeof(int));
+  at->plan_closed = take(&end, halo->home_capacity * sizeof(uint32_t));
   at->bytes = end;
 }
 
@@ -276,6 +281,7 @@ static tg_halo_port<T> make_port(const tg_device_halo* halo, int pe, const maps*
 template <typename T>
 static tg_status upload(tg_device_halo* halo, const tg_device_plan* plan) {
   std::vector<maps> all((size_t)halo->pe_count);
+  memcpy(halo->grid, plan->grid, sizeof halo->grid);
   for (int p = 0; p < halo->pe_count; p++) {
     make_index(halo, &plan->parts[p], &all[(size_t)p]);
     make_copies(halo, &plan->parts[p], &all[(size_t)p]);
