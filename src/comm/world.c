@@ -13,7 +13,10 @@ enum { DEFAULT_DEADLINE_S = 60 };
 static const struct {
   const char* name;
   tg_status (*run)(const tg_world_params* params, tg_world_main main, void* context);
-} transports[] = {{"loop", tg_loop_run}, {"mpi", tg_mpi_run}};
+  tg_status (*open)(const tg_world_params* params, tg_world** out);
+} transports[] = {{"loop", tg_loop_run, tg_loop_open},
+                  {"mpi", tg_mpi_run, tg_mpi_open},
+                  {"nvshmem", tg_nvshmem_run, tg_nvshmem_open}};
 
 int tg_world_under_launcher(void) {
   /* Open MPI; MPICH and relatives; MVAPICH; srun */
@@ -34,20 +37,16 @@ static tg_world_params with_defaults(const tg_world_params* params) {
 }
 
 static tg_status unknown_transport(const char* name) {
-  return tg_fail(TG_ERR_INPUT, "world: transport '%s' is not known; give loop or mpi", name);
+  return tg_fail(TG_ERR_INPUT, "world: transport '%s' is not known; give loop, mpi or nvshmem",
+                 name);
 }
 
 tg_status tg_world_open(const tg_world_params* params, tg_world** out) {
   *out = NULL;
   tg_world_params known = with_defaults(params);
-  if (strcmp(known.transport, "mpi") == 0) return tg_mpi_open(&known, out);
-  if (strcmp(known.transport, "loop") != 0) return unknown_transport(known.transport);
-  if (known.pe_count > 1)
-    return tg_fail(TG_ERR_INPUT,
-                   "world: %d processing elements in one thread; only one can be opened, more are "
-                   "run",
-                   known.pe_count);
-  return tg_loop_open(&known, out);
+  for (size_t i = 0; i < sizeof transports / sizeof *transports; i++)
+    if (strcmp(known.transport, transports[i].name) == 0) return transports[i].open(&known, out);
+  return unknown_transport(known.transport);
 }
 
 tg_status tg_world_open_communicator(const void* communicator, double deadline_s, tg_world** out) {
@@ -65,9 +64,7 @@ tg_status tg_world_open_fortran(int communicator, double deadline_s, tg_world** 
 
 tg_status tg_world_close(tg_world** world, tg_status status) {
   if (!world || !*world) return status;
-  if (strcmp((*world)->ops->name, "mpi") == 0) return tg_mpi_close(world, status);
-  tg_loop_close(world);
-  return status;
+  return (*world)->ops->close(world, status);
 }
 
 tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context) {
@@ -79,6 +76,32 @@ tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* 
     if (strcmp(known.transport, transports[i].name) == 0)
       return transports[i].run(&known, main, context);
   return unknown_transport(known.transport);
+}
+
+int tg_world_node_pe(const tg_world* world) {
+  int pe = world->pe, count = 0;
+  if (world->ops->node) world->ops->node(world, &pe, &count);
+  return pe;
+}
+
+int tg_world_node_pe_count(const tg_world* world) {
+  int pe = 0, count = world->pe_count;
+  if (world->ops->node) world->ops->node(world, &pe, &count);
+  return count;
+}
+
+tg_status tg_world_device(const tg_world* world, int* device, void** stream) {
+  if (!world->ops->device)
+    return tg_fail(TG_ERR_INPUT,
+                   "world: a processing element of transport %s has no GPU; open the world with "
+                   "transport nvshmem",
+                   world->ops->name);
+  world->ops->device(world, device, stream);
+  return TG_OK;
+}
+
+tg_symmetric* tg_world_alarm(const tg_world* world) {
+  return world->ops->alarm ? world->ops->alarm(world) : NULL;
 }
 
 void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int pe, int pe_count,
@@ -197,6 +220,11 @@ tg_status tg_world_exchange_any(tg_world* world, int to, const void* send, size_
 static tg_status all_gather(tg_world* world, const void* send, size_t bytes, void* receive) {
   return world->ops->all_gather ? world->ops->all_gather(world, send, bytes, receive)
                                 : tg_messages_all_gather(world, send, bytes, receive);
+}
+
+tg_status tg_world_all_gather(tg_world* world, const void* send, size_t bytes, void* receive) {
+  TG_TRY(enter(world));
+  return all_gather(world, send, bytes, receive);
 }
 
 static tg_status broadcast(tg_world* world, int root, void* data, size_t bytes) {

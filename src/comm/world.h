@@ -2,8 +2,10 @@
 /** @file comm/world.h  Processing elements (PEs) and what they say to each other on the host.
  *
  * A *world* is a set of PEs numbered 0..count-1. Transports: `loop` (all PEs are threads of one
- * process) and `mpi` (a process each). A call is *collective* when every PE must make it, in the
- * same order; otherwise it is *local*. A tg_world belongs to one PE and to one thread.
+ * process), `mpi` (a process each) and `nvshmem` (a process and a GPU each; messages go by another
+ * transport underneath, symmetric memory lies on the GPUs). A call is *collective* when every PE
+ * must make it, in the same order; otherwise it is *local*. A tg_world belongs to one PE and to one
+ * thread.
  *
  * Waiting PEs spin briefly, then yield the processor: more PEs than cores must not crawl. A wait
  * has a deadline (params.deadline_s); when it expires, the wait ends with TG_ERR_MACHINE naming who
@@ -19,13 +21,22 @@
 
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tg_world_params {
-  const char* transport; /* "loop" or "mpi"; NULL: mpi under a launcher with more than one rank */
+  const char* transport; /* "loop", "mpi" or "nvshmem"; NULL: mpi under a launcher with more than
+                            one rank, else loop */
   int pe_count; /* loop: how many; mpi: 0 (the communicator's size) or that size, else an error */
   double deadline_s;        /* seconds a wait may last; <= 0: the default, 60 */
   const void* communicator; /* mpi: points to the caller's MPI_Comm (duplicated); NULL: all */
   int node_size; /* mpi: PEs per node that share memory, so that a larger machine can be tried on a
                     smaller one; 0: TG_NODE_SIZE from the environment, else all of a machine */
+  const int* device; /* nvshmem: points to the number of this PE's GPU; NULL: tg_world_node_pe
+                        modulo the number of GPUs. No two PEs may have the same */
+  void* stream;      /* nvshmem: the caller's cudaStream_t, of that GPU; it must outlive the world;
+                        NULL: one of the world's own */
 } tg_world_params;
 
 /** What one PE does. Its status is the PE's result. */
@@ -49,8 +60,18 @@ tg_status tg_world_open(const tg_world_params* params, tg_world** out);
  * only). */
 int tg_world_under_launcher(void);
 
-/** "loop" or "mpi". */
+/** "loop", "mpi" or "nvshmem". */
 const char* tg_world_transport(const tg_world* world);
+
+/** Local: the number of this PE among those that run on the same machine, and how many they are
+ * (whatever node_size says). A PE of another transport than nvshmem that wants a GPU of its own
+ * takes the one of its number. */
+int tg_world_node_pe(const tg_world* world);
+int tg_world_node_pe_count(const tg_world* world);
+
+/** Local: the GPU of this PE, and the stream (a cudaStream_t) in whose order its puts are done.
+ * TG_ERR_INPUT where the world has no GPU. */
+tg_status tg_world_device(const tg_world* world, int* device, void** stream);
 
 /** Local: what this PE does from now on, for the message of a wait that meets its deadline: "what
  * part, exchange turn". what is not copied; NULL: nothing in particular. */
@@ -79,6 +100,10 @@ tg_status tg_world_exchange_any(tg_world* world, int to, const void* send, size_
 tg_status tg_world_gather(tg_world* world, int root, const void* send, size_t bytes,
                           void** gathered, size_t* capacity, size_t* sizes);
 
+/** Collective: every PE's `bytes` bytes (the same number on all) land on every PE in PE order;
+ * receive: [pe_count][bytes]. */
+tg_status tg_world_all_gather(tg_world* world, const void* send, size_t bytes, void* receive);
+
 /** Collective: root's bytes to all. */
 tg_status tg_world_broadcast(tg_world* world, int root, void* data, size_t bytes);
 
@@ -89,4 +114,7 @@ tg_status tg_world_agree(tg_world* world, tg_status status);
 /** Local: tells all PEs that this one gives up; every wait ends. */
 void tg_world_abort(tg_world* world, tg_status status);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

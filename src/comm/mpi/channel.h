@@ -35,8 +35,10 @@ typedef struct tg_mpi_put {
 
 typedef struct tg_mpi_link {
   MPI_Comm data, control, puts, node;
-  int* node_rank;           /* [pe_count] in node; TG_NO_PE: elsewhere */
-  int node_count;           /* PEs in node */
+  int* node_rank; /* [pe_count] in node; TG_NO_PE: elsewhere */
+  int node_count; /* PEs in node */
+  int machine_pe; /* this PE among those of its machine, which node may be a part of */
+  int machine_pe_count;
   tg_symmetric* symmetric;  /* all that exist, the newest first; destroyed ones until all agree */
   uint64_t symmetric_count; /* created so far */
   tg_mpi_put* sending;

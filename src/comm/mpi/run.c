@@ -4,6 +4,8 @@
 
 #ifndef TG_HAVE_MPI
 
+bool tg_mpi_usable(void) { return false; }
+
 tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context) {
   tg_world* none = NULL;
   (void)main, (void)context;
@@ -71,8 +73,16 @@ void tg_mpi_abort(tg_world* world, tg_status status, const char* message) {
                 &link->abort_requests[p]);
 }
 
+static void mpi_node(const tg_world* world, int* pe, int* count) {
+  const tg_mpi_link* link = world->link;
+  *pe = link->machine_pe;
+  *count = link->machine_pe_count;
+}
+
 static const tg_transport_ops mpi_ops = {
     .name = "mpi",
+    .close = tg_mpi_close,
+    .node = mpi_node,
     .exchange = tg_mpi_exchange,
     .abort = tg_mpi_abort,
     /* at the start of every call: the messages it needs may have come before the abort did */
@@ -143,15 +153,6 @@ static bool agree_outcome(tg_world* world, tg_mpi_notice* mine) {
   return complete;
 }
 
-static int machine_pes(MPI_Comm comm) {
-  MPI_Comm machine;
-  int count = 1;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_size(machine, &count);
-  MPI_Comm_free(&machine);
-  return count;
-}
-
 /* Leaves the outcome of all PEs in *outcome. True when MPI owes this world nothing. */
 static bool agree_end(tg_world* world, tg_status status, tg_mpi_notice* outcome) {
   tg_mpi_link* link = world->link;
@@ -202,6 +203,13 @@ fail:
   return status;
 }
 
+bool tg_mpi_usable(void) {
+  int initialised = 0, finalised = 0;
+  MPI_Initialized(&initialised);
+  if (initialised) MPI_Finalized(&finalised);
+  return initialised && !finalised;
+}
+
 tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
   int initialised = 0, pe = 0, pe_count = 0;
   MPI_Initialized(&initialised);
@@ -227,10 +235,10 @@ tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
   MPI_Comm_set_errhandler(link->data, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(link->control, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(link->puts, MPI_ERRORS_RETURN);
-  link->spin = machine_pes(link->data) <= (int)sysconf(_SC_NPROCESSORS_ONLN);
   tg_world_init(world, &mpi_ops, link, pe, pe_count, params->deadline_s);
   tg_status status = tg_mpi_node_create(world, params->node_size);
   if (status != TG_OK) return tg_mpi_close(&world, status);
+  link->spin = link->machine_pe_count <= (int)sysconf(_SC_NPROCESSORS_ONLN);
   *out = world;
   return TG_OK;
 }

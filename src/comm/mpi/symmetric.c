@@ -42,6 +42,8 @@ tg_status tg_mpi_node_create(tg_world* world, int node_size) {
   if (node_size <= 0 && text) node_size = (int)strtol(text, NULL, 10);
   MPI_Comm_split_type(link->data, MPI_COMM_TYPE_SHARED, world->pe, MPI_INFO_NULL, &machine);
   MPI_Comm_rank(machine, &rank);
+  MPI_Comm_size(machine, &link->machine_pe_count);
+  link->machine_pe = rank;
   MPI_Comm_split(machine, node_size > 0 ? rank / node_size : 0, rank, &link->node);
   MPI_Comm_free(&machine);
   MPI_Comm_size(link->node, &link->node_count);
