@@ -120,7 +120,10 @@ static void judge_transports(facts* all) {
   judge(&rows[1], all->mpi_built, "%.400s", all->mpi);
   rows[2].name = "nvshmem";
   if (all->nvshmem_works)
-    judge(&rows[2], false, "the library can run, but throng's transport is not there yet");
+    judge(&rows[2], true,
+          "NVSHMEM %s; a process and a GPU for each processing element, so at most %d on this "
+          "machine, started by mpirun",
+          tg_nvshmem_version(), all->gpu_count);
   else
     judge(&rows[2], false, "%.400s", all->nvshmem);
 }

@@ -84,8 +84,11 @@ tg_status tg_symmetric_wait_any(tg_symmetric* symmetric, const tg_symmetric_sour
  * signal, the *alarm*: 0, and not 0 for ever once a PE has given up. An abort of the world raises
  * it on every PE. A kernel that spins looks at its own PE's (a relaxed load will do); one that
  * gives up stores 1 into all PEs'. The bytes are the caller's, for a record of why, say. A PE whose
- * kernel gave up is to call tg_world_abort with the reason; the others wait a moment for it. */
+ * kernel gave up by itself is to call tg_world_abort with the reason. */
 tg_symmetric* tg_world_alarm(const tg_world* world);
+/** Local, for a PE whose kernel ended because of the alarm: the status and the words of the abort,
+ * which may come a moment later than the alarm. TG_OK where nobody has given up. */
+tg_status tg_world_heed_alarm(tg_world* world);
 
 enum { TG_ALARM_BYTES = 1024 };
 

@@ -60,6 +60,8 @@ typedef struct tg_transport_ops {
   void (*device)(const tg_world* world, int* device, void** stream);
   /** As tg_world_alarm; NULL: there is none. */
   tg_symmetric* (*alarm)(const tg_world* world);
+  /** Looks whether a kernel has raised it; then as aborted, once the words have come. */
+  tg_status (*heed_alarm)(tg_world* world, bool* raised);
   /** to and from are other PEs, or TG_NO_PE. */
   tg_status (*exchange)(tg_world* world, const tg_message* message);
   tg_status (*barrier)(tg_world* world);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "comm/transport.h"
@@ -102,6 +103,17 @@ tg_status tg_world_device(const tg_world* world, int* device, void** stream) {
 
 tg_symmetric* tg_world_alarm(const tg_world* world) {
   return world->ops->alarm ? world->ops->alarm(world) : NULL;
+}
+
+tg_status tg_world_heed_alarm(tg_world* world) {
+  tg_status status = world->ops->aborted(world);
+  if (!world->ops->heed_alarm) return status;
+  for (bool raised = true; raised && status == TG_OK;) {
+    status = world->ops->heed_alarm(world, &raised);
+    struct timespec moment = {0, 1000000};
+    if (raised && status == TG_OK) nanosleep(&moment, NULL);
+  }
+  return status;
 }
 
 void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int pe, int pe_count,

@@ -127,6 +127,11 @@ static tg_status check_job(const tg_md_job* job) {
                    job->backend);
   if (strcmp(job->precision, "mixed") != 0 && strcmp(job->precision, "double") != 0)
     return tg_fail(TG_ERR_INPUT, "precision \"%s\": there are mixed and double", job->precision);
+  if (job->transport && strcmp(job->transport, "nvshmem") == 0)
+    return tg_fail(
+        TG_ERR_INPUT,
+        "transport \"nvshmem\": its memory lies on GPUs, and molecular dynamics does not "
+        "work on them yet; give loop or mpi");
   return TG_OK;
 }
 

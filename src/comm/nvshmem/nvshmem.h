@@ -43,8 +43,8 @@ bool tg_nvshmem_lost(void);
 tg_world* tg_nvshmem_host(const tg_world* world);
 /** Raises the alarm of this PE, or of all. */
 void tg_nvshmem_raise_alarm(tg_world* world, bool all);
-/** As aborted() of the table; also looks at the alarm, which a kernel may have raised. */
-tg_status tg_nvshmem_poll_alarm(tg_world* world);
+/** As heed_alarm of the table. */
+tg_status tg_nvshmem_heed_alarm(tg_world* world, bool* raised);
 
 tg_status tg_nvshmem_symmetric_create(tg_symmetric* symmetric);
 void tg_nvshmem_symmetric_destroy(tg_symmetric* symmetric);

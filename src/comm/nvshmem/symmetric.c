@@ -228,7 +228,8 @@ tg_status tg_nvshmem_symmetric_wait(const tg_symmetric_wait_list* list, int* whi
     }
     if (now - looked < look_s) continue;
     looked = now;
-    TG_TRY(tg_nvshmem_poll_alarm(world));
+    bool raised = false;
+    TG_TRY(tg_nvshmem_heed_alarm(world, &raised));
     if (now - start > world->deadline_s) return tg_symmetric_late(list, now - start);
   }
 }

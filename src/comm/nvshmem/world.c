@@ -11,7 +11,7 @@
 #include "device/nvshmem.h"
 
 /* How long the words of a PE whose kernel gave up are waited for. */
-static const double alarm_words_s = 2;
+static const double alarm_words_s = 1;
 
 /* What NVSHMEM was started with, once for this process. */
 static struct session {
@@ -55,10 +55,12 @@ static void nvshmem_abort(tg_world* world, tg_status status, const char* message
   tg_nvshmem_raise_alarm(world, true);
 }
 
-tg_status tg_nvshmem_poll_alarm(tg_world* world) {
+tg_status tg_nvshmem_heed_alarm(tg_world* world, bool* raised) {
   tg_nvshmem_link* link = link_of(world);
+  *raised = false;
   TG_TRY(nvshmem_aborted(world));
-  if (!link->alarm || tg_symmetric_value(link->alarm, 0) == 0) return TG_OK;
+  *raised = link->alarm && tg_symmetric_value(link->alarm, 0) != 0;
+  if (!*raised) return nvshmem_aborted(world); /* as it is when it cannot be read */
   double now = tg_time_now();
   if (link->alarm_seen == 0) link->alarm_seen = now;
   if (now - link->alarm_seen < alarm_words_s) return TG_OK;
@@ -137,6 +139,7 @@ static const tg_transport_ops nvshmem_ops = {
     .node = nvshmem_node,
     .device = nvshmem_device,
     .alarm = nvshmem_alarm,
+    .heed_alarm = tg_nvshmem_heed_alarm,
     .exchange = nvshmem_exchange,
     .abort = nvshmem_abort,
     .aborted = nvshmem_aborted,
