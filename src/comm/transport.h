@@ -38,7 +38,7 @@ struct tg_symmetric {
   char** base;        /* [pe_count] the blocks; NULL: out of reach */
   uint64_t number;    /* of its creation in this world, from 1 */
   void* share;        /* the transport's */
-  tg_symmetric* next; /* mpi: all that exist here, the newest first */
+  tg_symmetric* next; /* mpi, socket: all that exist here, the newest first */
 };
 
 /** Waiting for any of several signals to be >= value. */
@@ -92,6 +92,7 @@ struct tg_world {
 /** Runs a world of one transport, as tg_world_run. */
 tg_status tg_loop_run(const tg_world_params* params, tg_world_main main, void* context);
 tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context);
+tg_status tg_socket_run(const tg_world_params* params, tg_world_main main, void* context);
 
 /** A world that is not run but opened; loop: of one PE. Closing agrees on nothing. */
 tg_status tg_loop_open(const tg_world_params* params, tg_world** out);
@@ -99,6 +100,11 @@ void tg_loop_close(tg_world** world);
 tg_status tg_mpi_open(const tg_world_params* params, tg_world** out);
 tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out);
 tg_status tg_mpi_close(tg_world** world, tg_status status);
+/** Collective; as the environment says (comm/socket/rendezvous.h). */
+tg_status tg_socket_open(const tg_world_params* params, tg_world** out);
+tg_status tg_socket_close(tg_world** world, tg_status status);
+/** Whether this machine lets two ends of a connection meet; its message says why not. */
+tg_status tg_socket_check(void);
 
 /** Fills in what the transports have in common. */
 void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int pe, int pe_count,
@@ -114,6 +120,10 @@ tg_status tg_world_give_up(tg_world* world, tg_status status);
 /** The message of a wait that met its deadline; aborts the world and returns TG_ERR_MACHINE. */
 tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what);
 
+/** The message of a wait that ends because PE lost is gone; aborts the world and returns
+ * TG_ERR_MACHINE. what: NULL: it was found out without a wait. */
+tg_status tg_world_lost(tg_world* world, int lost, int partner, const char* what);
+
 /** A signal of pe, whose block must be in reach. */
 _Atomic uint64_t* tg_symmetric_counter(const tg_symmetric* symmetric, int pe, int signal);
 /** Bytes of data and signals of one PE. */
@@ -121,6 +131,8 @@ size_t tg_symmetric_block_bytes(const tg_symmetric* symmetric);
 void tg_symmetric_raise(_Atomic uint64_t* counter, tg_signal_op op, uint64_t value);
 /** Whether one has arrived, and which. */
 bool tg_symmetric_arrived(const tg_symmetric_wait_list* list, int* which);
+/** "signal 3 (it is 41, at least 42 was expected)", of the first of the list. */
+void tg_symmetric_awaited(const tg_symmetric_wait_list* list, char* text, size_t size);
 /** As tg_world_late, for the first of the list; returns the status of the abort that counts. */
 tg_status tg_symmetric_late(const tg_symmetric_wait_list* list, double waited_s);
 

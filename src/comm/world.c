@@ -13,7 +13,7 @@ enum { DEFAULT_DEADLINE_S = 60 };
 static const struct {
   const char* name;
   tg_status (*run)(const tg_world_params* params, tg_world_main main, void* context);
-} transports[] = {{"loop", tg_loop_run}, {"mpi", tg_mpi_run}};
+} transports[] = {{"loop", tg_loop_run}, {"mpi", tg_mpi_run}, {"socket", tg_socket_run}};
 
 int tg_world_under_launcher(void) {
   /* Open MPI; MPICH and relatives; MVAPICH; srun */
@@ -29,18 +29,23 @@ int tg_world_under_launcher(void) {
 static tg_world_params with_defaults(const tg_world_params* params) {
   tg_world_params known = *params;
   if (!(known.deadline_s > 0)) known.deadline_s = DEFAULT_DEADLINE_S;
-  if (!known.transport) known.transport = tg_world_under_launcher() ? "mpi" : "loop";
+  if (!known.transport)
+    known.transport = getenv("TG_BOOTSTRAP")      ? "socket"
+                      : tg_world_under_launcher() ? "mpi"
+                                                  : "loop";
   return known;
 }
 
 static tg_status unknown_transport(const char* name) {
-  return tg_fail(TG_ERR_INPUT, "world: transport '%s' is not known; give loop or mpi", name);
+  return tg_fail(TG_ERR_INPUT, "world: transport '%s' is not known; give loop, mpi or socket",
+                 name);
 }
 
 tg_status tg_world_open(const tg_world_params* params, tg_world** out) {
   *out = NULL;
   tg_world_params known = with_defaults(params);
   if (strcmp(known.transport, "mpi") == 0) return tg_mpi_open(&known, out);
+  if (strcmp(known.transport, "socket") == 0) return tg_socket_open(&known, out);
   if (strcmp(known.transport, "loop") != 0) return unknown_transport(known.transport);
   if (known.pe_count > 1)
     return tg_fail(TG_ERR_INPUT,
@@ -66,6 +71,7 @@ tg_status tg_world_open_fortran(int communicator, double deadline_s, tg_world** 
 tg_status tg_world_close(tg_world** world, tg_status status) {
   if (!world || !*world) return status;
   if (strcmp((*world)->ops->name, "mpi") == 0) return tg_mpi_close(world, status);
+  if (strcmp((*world)->ops->name, "socket") == 0) return tg_socket_close(world, status);
   tg_loop_close(world);
   return status;
 }
@@ -108,16 +114,35 @@ tg_status tg_world_give_up(tg_world* world, tg_status status) {
   return status;
 }
 
-tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what) {
-  char doing[128] = "";
+/* " (halo positions, pulse 2, exchange 7)", or nothing. */
+static const char* doing(const tg_world* world, char* text, size_t size) {
+  text[0] = '\0';
   if (world->note)
-    snprintf(doing, sizeof doing, " (%s %lld, exchange %lld)", world->note,
-             (long long)world->note_part, (long long)world->note_turn);
+    snprintf(text, size, " (%s %lld, exchange %lld)", world->note, (long long)world->note_part,
+             (long long)world->note_turn);
+  return text;
+}
+
+tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what) {
+  char note[128];
   tg_status status = tg_fail(TG_ERR_MACHINE,
                              "PE %d waited %.3g s for PE %d in %s%s, longer than the deadline of "
                              "%.3g s; that PE is stuck, "
                              "gone, or much slower: see its messages, or raise the deadline",
-                             world->pe, waited_s, partner, what, doing, world->deadline_s);
+                             world->pe, waited_s, partner, what, doing(world, note, sizeof note),
+                             world->deadline_s);
+  return tg_world_give_up(world, status);
+}
+
+tg_status tg_world_lost(tg_world* world, int lost, int partner, const char* what) {
+  char note[128], wait[256] = "";
+  if (what)
+    snprintf(wait, sizeof wait, " while it waited for PE %d in %s%s", partner, what,
+             doing(world, note, sizeof note));
+  tg_status status = tg_fail(TG_ERR_MACHINE,
+                             "PE %d lost PE %d%s: its connection is closed, so that process was "
+                             "killed, crashed, or its machine went down; see its messages",
+                             world->pe, lost, wait);
   return tg_world_give_up(world, status);
 }
 
@@ -130,6 +155,7 @@ void tg_world_note(tg_world* world, const char* what, int64_t part, int64_t turn
 int tg_world_pe(const tg_world* world) { return world->pe; }
 int tg_world_pe_count(const tg_world* world) { return world->pe_count; }
 const char* tg_world_transport(const tg_world* world) { return world->ops->name; }
+int tg_world_of_processes(const tg_world* world) { return strcmp(world->ops->name, "loop") != 0; }
 
 void tg_world_abort(tg_world* world, tg_status status) {
   world->ops->abort(world, status == TG_OK ? TG_ERR_INTERNAL : status, tg_last_error());
