@@ -126,15 +126,20 @@ bool tg_symmetric_arrived(const tg_symmetric_wait_list* list, int* which) {
   return false;
 }
 
-tg_status tg_symmetric_late(const tg_symmetric_wait_list* list, double waited_s) {
+void tg_symmetric_awaited(const tg_symmetric_wait_list* list, char* text, size_t size) {
   const tg_symmetric* s = list->symmetric;
   const tg_symmetric_source* source = &list->sources[0];
-  char what[128];
-  snprintf(what, sizeof what, "signal %d (it is %llu, at least %llu was expected)", source->signal,
+  snprintf(text, size, "signal %d (it is %llu, at least %llu was expected)", source->signal,
            (unsigned long long)tg_symmetric_value(s, source->signal),
            (unsigned long long)list->value);
-  tg_world_late(s->world, waited_s, source->pe, what);
-  return s->world->ops->aborted(s->world); /* another PE's abort may have come first */
+}
+
+tg_status tg_symmetric_late(const tg_symmetric_wait_list* list, double waited_s) {
+  tg_world* world = list->symmetric->world;
+  char what[128];
+  tg_symmetric_awaited(list, what, sizeof what);
+  tg_world_late(world, waited_s, list->sources[0].pe, what);
+  return world->ops->aborted(world); /* another PE's abort may have come first */
 }
 
 tg_status tg_symmetric_wait_any(tg_symmetric* s, const tg_symmetric_source* sources, int count,

@@ -218,9 +218,9 @@ static tg_status abort_and_go_on(tg_world* world, void* context) {
 
 static void failures_end_the_world(void** state) {
   (void)state;
-  int mpi = tg_world_under_launcher();
-  for (int count = 2; count <= (mpi ? 2 : 8); count += 3) {
-    tg_world_params params = {.pe_count = mpi ? 0 : count, .deadline_s = 30};
+  int launched = worlds_launched();
+  for (int count = 2; count <= (launched ? 2 : 8); count += 3) {
+    tg_world_params params = {.pe_count = launched ? 0 : count, .deadline_s = 30};
     assert_int_equal(tg_world_run(&params, agree_and_end, NULL), TG_ERR_INPUT);
     assert_string_equal(tg_last_error(), "one PE read a bad file");
     assert_int_equal(tg_world_run(&params, fail_alone, NULL), TG_ERR_NUMERICS);
@@ -255,13 +255,13 @@ static tg_status stall(tg_world* world, void* context) {
 
 static void a_stalled_pe_is_named(void** state) {
   (void)state;
-  int mpi = tg_world_under_launcher();
+  int launched = worlds_launched();
   for (int use_barrier = 0; use_barrier < 2; use_barrier++) {
-    tg_world_params params = {.pe_count = mpi ? 0 : 3, .deadline_s = 0.3};
+    tg_world_params params = {.pe_count = launched ? 0 : 3, .deadline_s = 0.3};
     tg_status status = tg_world_run(&params, stall, &use_barrier);
     if (status != TG_ERR_MACHINE) fail_msg("%s", tg_last_error());
     assert_non_null(strstr(tg_last_error(), "longer than the deadline of 0.3 s"));
-    if (!mpi) assert_non_null(strstr(tg_last_error(), "for PE 1 in"));
+    if (!launched) assert_non_null(strstr(tg_last_error(), "for PE 1 in"));
   }
 }
 
@@ -275,7 +275,7 @@ static tg_status wrong_size(tg_world* world, void* context) {
 
 static void wrong_sizes_are_refused(void** state) {
   (void)state;
-  tg_world_params params = {.pe_count = tg_world_under_launcher() ? 0 : 2, .deadline_s = 30};
+  tg_world_params params = {.pe_count = worlds_launched() ? 0 : 2, .deadline_s = 30};
   assert_int_equal(tg_world_run(&params, wrong_size, NULL), TG_ERR_INTERNAL);
   assert_non_null(strstr(tg_last_error(), "expected 4 bytes"));
 }

@@ -83,11 +83,6 @@ static tg_status nvshmem_exchange(tg_world* world, const tg_message* message) {
   return status;
 }
 
-static void nvshmem_node(const tg_world* world, int* pe, int* count) {
-  *pe = tg_world_node_pe(link_of(world)->host);
-  *count = tg_world_node_pe_count(link_of(world)->host);
-}
-
 static void nvshmem_device(const tg_world* world, int* device, void** stream) {
   *device = link_of(world)->gpu.device;
   *stream = link_of(world)->gpu.stream;
@@ -136,7 +131,6 @@ static tg_status nvshmem_close(tg_world** pointer, tg_status status) {
 static const tg_transport_ops nvshmem_ops = {
     .name = "nvshmem",
     .close = nvshmem_close,
-    .node = nvshmem_node,
     .device = nvshmem_device,
     .alarm = nvshmem_alarm,
     .heed_alarm = tg_nvshmem_heed_alarm,
@@ -152,12 +146,14 @@ static const tg_transport_ops nvshmem_ops = {
 
 /* The world underneath. */
 static tg_status open_host(const tg_world_params* params, tg_world** out) {
-  if (params->communicator || tg_mpi_usable() || tg_world_under_launcher())
-    return tg_mpi_open(params, out);
+  if (params->communicator || tg_mpi_usable()) return tg_mpi_open(params, out);
+  if (tg_socket_usable()) return tg_socket_open(params, out);
+  if (tg_world_under_launcher()) return tg_mpi_open(params, out); /* says what is missing */
   if (params->pe_count > 1)
     return tg_fail(TG_ERR_INPUT,
                    "world: %d processing elements asked for in one process; transport nvshmem "
-                   "needs a process for each: start them with mpirun -n %d",
+                   "needs a process for each: start them with mpirun -n %d, or as transport socket "
+                   "wants it (TG_BOOTSTRAP)",
                    params->pe_count, params->pe_count);
   return tg_loop_open(params, out);
 }
@@ -290,6 +286,8 @@ tg_status tg_nvshmem_open(const tg_world_params* params, tg_world** out) {
   }
   link->host = host;
   tg_world_init(world, &nvshmem_ops, link, host->pe, host->pe_count, params->deadline_s);
+  world->node_pe = host->node_pe;
+  world->node_pe_count = host->node_pe_count;
   status = open_parts(world, params);
   if (status != TG_OK) return nvshmem_close(&world, status);
   *out = world;
