@@ -3,13 +3,16 @@
  * caller's stream, deadlines, aborts, and worlds that follow each other.
  *
  * MULTI-PROCESS: run as `mpirun -n N comm_gpu_nvshmem`, a GPU for each process; without a launcher
- * it is a world of one PE. `comm_gpu_nvshmem stopped` tests a process that is stopped (SIGSTOP).
+ * it is a world of one PE. With the word `stopped` it tests a process that is stopped (SIGSTOP).
+ * With `socket` or `killed` it starts two processes of itself, without MPI: for all the tests, or
+ * for one where a process is killed.
  * No test framework: it runs on machines that have none. Exits with 77 (skipped), and says why,
  * where NVSHMEM is not built in or there are not enough GPUs. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
@@ -19,6 +22,7 @@
 #endif
 
 #include "base/timer.h"
+#include "comm/gpu_nvshmem_kernels.cuh"
 #include "comm/symmetric.h"
 #include "device/cuda/check.h"
 #include "device/device.h"
@@ -37,91 +41,6 @@ static int passed, failed, rank_, ranks = 1;
 
 static uint64_t word_of(int pe, uint64_t round, size_t i) {
   return ((uint64_t)pe << 48) ^ (round << 24) ^ (i * 0x9e3779b97f4a7c15u);
-}
-
-/* The four facts that a kernel needs to signal and to wait. */
-struct reach {
-  uint64_t *mine, *theirs;              /* memory */
-  uint64_t *my_signals, *their_signals; /* the first of each */
-  size_t words;                         /* from one signal to the next */
-};
-
-static __device__ uint64_t load_acquire(const uint64_t* at) {
-  uint64_t value;
-  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-  return value;
-}
-
-static __device__ void store_release(uint64_t* at, uint64_t value) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
-}
-
-/* Until *at >= value, the alarm, or 10 s; true: it came. */
-static __device__ bool spin(const uint64_t* at, uint64_t value, const uint64_t* alarm) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  while (load_acquire(at) < value) {
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    if (load_acquire(alarm) || now - start > 10000000000ull) return false;
-  }
-  return true;
-}
-
-/* From nothing to the next PE's memory: word i of round n, then signal 0 = n; one block. Waits for
- * the word that round n-1 was read (signal 1). *wrong counts what is amiss. */
-static __global__ void send(reach r, uint64_t n, uint64_t pe, int count, const uint64_t* alarm,
-                            unsigned* wrong) {
-  __shared__ bool ready;
-  if (threadIdx.x == 0) ready = spin(r.my_signals + r.words, n - 1, alarm);
-  __syncthreads();
-  if (!ready) {
-    if (threadIdx.x == 0) atomicAdd(wrong, 1u);
-    return;
-  }
-  for (int i = (int)threadIdx.x; i < count; i += (int)blockDim.x)
-    r.theirs[i] = (pe << 48) ^ (n << 24) ^ ((uint64_t)i * 0x9e3779b97f4a7c15u);
-  __syncthreads();
-  if (threadIdx.x == 0) store_release(r.their_signals, n);
-}
-
-/* From this PE's memory to *wrong, the number of wrong words; then tells the sender. */
-static __global__ void receive(reach r, uint64_t n, uint64_t from, int count, uint64_t* consumed,
-                               const uint64_t* alarm, unsigned* wrong) {
-  __shared__ bool ready;
-  if (threadIdx.x == 0) ready = spin(r.my_signals, n, alarm);
-  __syncthreads();
-  unsigned bad = ready ? 0 : 1;
-  for (int i = (int)threadIdx.x; ready && i < count; i += (int)blockDim.x)
-    bad += *(volatile uint64_t*)&r.mine[i] !=
-           ((from << 48) ^ (n << 24) ^ ((uint64_t)i * 0x9e3779b97f4a7c15u));
-  if (bad) atomicAdd(wrong, bad);
-  __syncthreads();
-  if (threadIdx.x == 0) store_release(consumed, n);
-}
-
-/* Spins until the alarm (*seen = 1) or 10 s. */
-static __global__ void await_alarm(const uint64_t* alarm, unsigned* seen) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  do {
-    if (load_acquire(alarm)) {
-      *seen = 1;
-      return;
-    }
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  } while (now - start < 10000000000ull);
-}
-
-/* A kernel that gives up: raises the alarm of another PE. */
-static __global__ void raise(uint64_t* alarm) { *(volatile uint64_t*)alarm = 1; }
-
-/* Takes a while, then fills words. */
-static __global__ void slow_fill(uint64_t* words, int count, uint64_t value) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  while (now - start < 50000000ull);
-  for (int i = 0; i < count; i++) words[i] = value + (uint64_t)i;
 }
 
 static uint64_t* signals_at(tg_symmetric* s, int pe) {
@@ -390,7 +309,8 @@ static tg_status too_much(tg_world* world, void*) {
 static void report(bool right, const char* what) {
   int mine = right ? 0 : 1, all = mine;
 #ifdef TG_HAVE_MPI
-  if (ranks > 1) MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (ranks > 1 && !getenv("TG_BOOTSTRAP"))
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 #endif
   if (!right) printf("    PE %d, %s: %s\n", rank_, what, tg_last_error());
   if (rank_ == 0) printf("%s %s\n", all ? "FAILED" : "ok    ", what);
@@ -465,8 +385,35 @@ static tg_status stopped(tg_world* world, void*) {
   return status;
 }
 
-static void all_tests(bool stop) {
-  if (stop) {
+/* The last PE is killed; the others notice while they wait for it. */
+static tg_status killed(tg_world* world, void*) {
+  int last = tg_world_pe_count(world) - 1;
+  tg_symmetric* s = NULL;
+  TG_TRY(tg_symmetric_create(world, 8, 1, &s));
+  TG_TRY(tg_world_barrier(world));
+  if (tg_world_pe(world) == last) kill(getpid(), SIGKILL);
+  double start = tg_time_now();
+  tg_status status = tg_symmetric_wait(s, tg_symmetric_source{0, last}, 3);
+  CHECK(status == TG_ERR_MACHINE && tg_time_now() - start < 5);
+  char lost[32], waited[64];
+  snprintf(lost, sizeof lost, "lost PE %d", last);
+  snprintf(waited, sizeof waited, "for PE %d in signal 0 (it is 0", last);
+  CHECK(strstr(tg_last_error(), lost) || strstr(tg_last_error(), waited));
+  printf("    it says: %s\n", tg_last_error());
+  CHECK(tg_world_barrier(world) == TG_ERR_MACHINE);
+  return status;
+}
+
+static void all_tests(const char* word) {
+  if (strcmp(word, "kill") == 0) {
+    tg_world_params params = params_of(2);
+    double start = tg_time_now();
+    tg_status status = tg_world_run(&params, killed, NULL);
+    report(status == TG_ERR_MACHINE && strstr(tg_last_error(), "PE 1"), "a killed PE");
+    report(tg_time_now() - start < 20, "a killed PE: in time");
+    return;
+  }
+  if (strcmp(word, "stopped") == 0) {
     tg_world_params params = params_of(1);
     tg_status status = tg_world_run(&params, stopped, NULL);
     report(status == TG_ERR_MACHINE && strstr(tg_last_error(), "waited"), "a stopped PE");
@@ -486,18 +433,58 @@ static void all_tests(bool stop) {
   run(ring, "a world after all these", TG_OK, NULL);
 }
 
+/* Two processes of this program with this word, as transport socket wants them. */
+static int two_processes(const char* word) {
+  char folder[] = "/tmp/throng-nvshmem-XXXXXX", text[64];
+  bool kill_one = strcmp(word, "killed") == 0;
+  pid_t ids[2];
+  int worst = 0;
+  if (!mkdtemp(folder)) return 1;
+  snprintf(text, sizeof text, "file:%s/rendezvous", folder);
+  setenv("TG_BOOTSTRAP", text, 1);
+  setenv("TG_PE_COUNT", "2", 1);
+  for (int p = 0; p < 2; p++) {
+    setenv("TG_PE", p ? "1" : "0", 1);
+    ids[p] = fork();
+    if (ids[p] == 0) {
+      execl("/proc/self/exe", "comm_gpu_nvshmem", kill_one ? "kill" : "all", (char*)NULL);
+      _exit(127);
+    }
+  }
+  for (int p = 0; p < 2; p++) {
+    int end = 0, code = 1;
+    waitpid(ids[p], &end, 0);
+    if (WIFEXITED(end)) code = WEXITSTATUS(end);
+    if (kill_one && p == 1 && WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL) code = 0;
+    if (code && code != 77) printf("process %d ended with %#x\n", p, (unsigned)end);
+    if (code && worst != 1) worst = code;
+  }
+  snprintf(text, sizeof text, "%s/rendezvous", folder);
+  unlink(text);
+  rmdir(folder);
+  printf("two processes without MPI: %s\n", worst == 0    ? "passed"
+                                            : worst == 77 ? "skipped"
+                                                          : "FAILED");
+  return worst;
+}
+
 int main(int argc, char** argv) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
-  bool stop = argc > 1 && strcmp(argv[1], "stopped") == 0;
+  const char *word = argc > 1 ? argv[1] : "all", *why = NULL;
+  if (strcmp(word, "socket") == 0 || strcmp(word, "killed") == 0) return two_processes(word);
+  if (getenv("TG_BOOTSTRAP")) {
+    rank_ = atoi(getenv("TG_PE"));
+    ranks = atoi(getenv("TG_PE_COUNT"));
+  }
 #ifdef TG_HAVE_MPI
   int level = 0;
-  if (tg_world_under_launcher()) {
+  bool mpi = !getenv("TG_BOOTSTRAP") && tg_world_under_launcher();
+  if (mpi) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   }
 #endif
-  const char* why = NULL;
   char text[128];
   if (tg_nvshmem_check() != TG_OK) why = tg_last_error();
   if (!why && tg_device_count() < ranks) {
@@ -505,10 +492,11 @@ int main(int argc, char** argv) {
              tg_device_count());
     why = text;
   }
-  if (!why && stop && ranks < 2) why = "a stopped PE needs another that notices; use mpirun -n 2";
+  if (!why && strcmp(word, "stopped") == 0 && ranks < 2)
+    why = "a stopped PE needs another that notices; use mpirun -n 2";
   double start = tg_time_now();
   if (!why) {
-    all_tests(stop);
+    all_tests(word);
     if (rank_ == 0)
       printf("%d PEs: %d passed, %d failed, %.1f s\n", ranks, passed, failed,
              tg_time_now() - start);
@@ -516,7 +504,7 @@ int main(int argc, char** argv) {
     printf("skipped: %s\n", why);
   }
 #ifdef TG_HAVE_MPI
-  if (tg_world_under_launcher()) MPI_Finalize();
+  if (mpi) MPI_Finalize();
 #endif
   return why ? 77 : failed ? 1 : 0;
 }

@@ -325,8 +325,8 @@ static void what_cannot_be_is_refused(void** state) {
   pretend.device_count = 64;
   params.pe_count = count + 1;
   assert_int_equal(tg_world_open(&params, &world), TG_ERR_INPUT);
-  assert_non_null(strstr(tg_last_error(),
-                         count == 1 ? "start them with mpirun -n 2" : "but the launcher started"));
+  assert_non_null(strstr(tg_last_error(), "processing elements asked for"));
+  if (count == 1) assert_non_null(strstr(tg_last_error(), "start them with mpirun -n 2"));
 }
 
 /* The last PE's NVSHMEM never comes back from a creation. Must be the last test. */
