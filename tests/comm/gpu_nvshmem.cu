@@ -260,7 +260,9 @@ static tg_status abort_while_spinning(tg_world* world, void*) {
   CUDA(cudaMemset(seen, 0, sizeof *seen));
   TG_TRY(tg_world_barrier(world));
   double start = tg_time_now();
-  await_alarm<<<1, 1, 0, (cudaStream_t)stream>>>(alarm, seen);
+  cudaDeviceProp properties; /* more blocks than there is room for: no other kernel gets in */
+  CUDA(cudaGetDeviceProperties(&properties, device));
+  await_alarm<<<4 * properties.multiProcessorCount, 1024, 0, (cudaStream_t)stream>>>(alarm, seen);
   CUDA(cudaGetLastError());
   if (pe == last) {
     usleep(200000);

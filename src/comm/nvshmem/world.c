@@ -38,7 +38,7 @@ void tg_nvshmem_raise_alarm(tg_world* world, bool all) {
   size_t stride = 0;
   uint64_t* word = tg_symmetric_signals(link->alarm, &stride);
   for (int p = 0; p < world->pe_count; p++)
-    if (all || p == world->pe) tg_nvshmem_alarm(&link->gpu, word, 1, p);
+    if (all || p == world->pe) tg_nvshmem_alarm(&link->gpu, word, p);
 }
 
 static tg_status nvshmem_aborted(tg_world* world) {
