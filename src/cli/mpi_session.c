@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef TG_HAVE_MPI
 #include <mpi.h>
 #endif
 
+#include "base/timer.h"
 #include "comm/world.h"
 
 /* The first of these variables that is set, as a number. */
@@ -61,6 +63,24 @@ tg_status tg_cli_mpi_begin(int argc, char** argv) {
   return TG_OK;
 }
 
+/* The least of all processes' numbers. False: a process that waited for another in vain has waited
+ * for it here too. Processes that did well, or failed together, come without delay or are still at
+ * work: they wait as long as it takes. */
+static bool least_of_all(const int* mine, int* least, tg_status status) {
+  MPI_Request request;
+  const struct timespec moment = {0, 1000000};
+  const double patience_s = 2;
+  double start = tg_time_now();
+  MPI_Iallreduce(mine, least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+  for (;;) {
+    int here = 0;
+    MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+    if (here) return true;
+    if (status == TG_ERR_MACHINE && tg_time_now() - start > patience_s) return false;
+    nanosleep(&moment, NULL);
+  }
+}
+
 tg_status tg_cli_mpi_end(tg_status status, bool* reporter) {
   *reporter = true;
   if (!session_open) return status;
@@ -69,7 +89,12 @@ tg_status tg_cli_mpi_end(tg_status status, bool* reporter) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int mine[2] = {status == TG_OK ? size : rank, status}, first[2] = {size, TG_OK};
   /* pairs of the failing process and its status; the lowest number wins and brings its status */
-  MPI_Allreduce(&mine[0], &first[0], 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (!least_of_all(&mine[0], &first[0], status)) {
+    /* MPI_Finalize would wait for ever; the launcher ends the process that does not come */
+    fprintf(stderr, "throng: %s\n", tg_last_error());
+    fflush(NULL);
+    MPI_Abort(MPI_COMM_WORLD, (int)status);
+  }
   if (first[0] < size) {
     first[1] = mine[1];
     MPI_Bcast(&first[1], 1, MPI_INT, first[0], MPI_COMM_WORLD);
