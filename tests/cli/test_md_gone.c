@@ -29,6 +29,8 @@ static const char mdp[] =
     "coulombtype = reaction-field\nepsilon-rf = 0\nconstraints = h-bonds\nnstcalcenergy = "
     "1\nnstenergy = 1\n";
 
+static const char configuration[] = ENGINE_EXAMPLE "conf.gro";
+static const char topology[] = ENGINE_EXAMPLE "topol.top";
 #define DEADLINE "1"
 enum { PES = 3, VICTIM = 1, ATTEMPTS = 4, MOST_WORDS = 40 };
 static const double longest_s = 20; /* deadline, patience with the missing, and a loaded machine */
@@ -58,15 +60,17 @@ static pid_t start(const char* const* launcher, const char* run, const char* tra
                                  "md",
                                  "run",
                                  "-c",
-                                 ENGINE_EXAMPLE "conf.gro",
+                                 configuration,
                                  "-p",
-                                 ENGINE_EXAMPLE "topol.top",
+                                 topology,
                                  "-f",
                                  engine_path("run.mdp"),
                                  "-o",
                                  engine_path(run),
                                  "--pe",
                                  "1x1x3",
+                                 "--backend",
+                                 "ref",
                                  "--deadline",
                                  DEADLINE,
                                  "--transport",
@@ -279,7 +283,7 @@ static void a_killed_rank_ends_the_job(void** state) {
 /* Thread of PE p: the program's first starts one after the other, and none has threads yet. */
 static pid_t thread_of(pid_t program, int pe) {
   char path[64];
-  pid_t ids[64];
+  pid_t ids[64] = {0};
   int count = 0;
   snprintf(path, sizeof path, "/proc/%d/task", (int)program);
   DIR* folder = opendir(path);
