@@ -31,9 +31,9 @@ static const char mdp[] =
 
 static const char configuration[] = ENGINE_EXAMPLE "conf.gro";
 static const char topology[] = ENGINE_EXAMPLE "topol.top";
-#define DEADLINE "1"
+#define DEADLINE "3" /* a loaded machine has pauses of a second */
 enum { PES = 3, VICTIM = 1, ATTEMPTS = 4, MOST_WORDS = 40 };
-static const double longest_s = 20; /* deadline, patience with the missing, and a loaded machine */
+static const double longest_s = 60; /* deadline, patience with the missing, and a loaded machine */
 
 static char run_name[32];
 
@@ -83,28 +83,33 @@ static pid_t start(const char* const* launcher, const char* run, const char* tra
   memcpy(words + count, program, sizeof program);
   int log = open(log_path(run, pe), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (log < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0) _exit(99);
-  alarm(60); /* outlives exec: nothing is left behind */
+  alarm(120); /* outlives exec: nothing is left behind */
   execvp(words[0], (char* const*)words);
   _exit(99);
 }
 
 static const char* const no_launcher[] = {NULL};
 
-/* All PEs are in the midst of steps. */
-static void wait_for_steps(const char* run) {
+/* Until all PEs are in the midst of steps. False: the run has ended, on a machine so loaded that a
+ * wait met the deadline all by itself. */
+static bool wait_for_steps(const char* run, pid_t child) {
   char path[300];
   struct timespec pause = {0, 10000000};
   snprintf(path, sizeof path, "%s/energies.jsonl", engine_path(run));
-  for (int i = 0; i < 3000; i++) {
+  for (int i = 0; i < 6000; i++) {
+    siginfo_t ended = {.si_pid = 0};
     nanosleep(&pause, NULL);
+    if (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid)
+      return false;
     FILE* stream = fopen(path, "r");
     if (!stream) continue;
     int lines = 0;
     for (int byte; (byte = fgetc(stream)) != EOF;) lines += byte == '\n';
     fclose(stream);
-    if (lines >= 2) return;
+    if (lines >= 2) return true;
   }
   fail_msg("%s does no steps", run);
+  return false;
 }
 
 /* The exit code of a child, which must end in time; 1000 + the signal that killed it. */
@@ -128,7 +133,7 @@ static int finish(pid_t child) {
 /* In the midst of the victim's forces, most likely. */
 static void let_fall_behind(pid_t victim) {
   const struct timespec moment = {0, 300000000};
-  assert_int_equal(setpriority(PRIO_PROCESS, (id_t)victim, 19), 0);
+  assert_int_equal(setpriority(PRIO_PROCESS, (id_t)victim, 5), 0);
   nanosleep(&moment, NULL);
 }
 
@@ -169,7 +174,10 @@ static bool socket_loses(const char* run, int how, const char* victim) {
     pes[p] = start(no_launcher, run, "socket", p);
   }
   unsetenv("TG_BOOTSTRAP");
-  wait_for_steps(run);
+  if (!wait_for_steps(run, pes[0])) {
+    for (int p = 0; p < PES; p++) finish(pes[p]);
+    return false;
+  }
   let_fall_behind(pes[VICTIM]);
   kill(pes[VICTIM], how);
   bool all_say = true;
@@ -213,8 +221,9 @@ static pid_t start_mpi(const char* run) {
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   pid_t launcher = start(mpirun, run, "mpi", 0);
-  wait_for_steps(run);
-  return launcher;
+  if (wait_for_steps(run, launcher)) return launcher;
+  finish(launcher);
+  return -1;
 }
 
 static bool has_word(const char* path, const char* word) {
@@ -254,6 +263,7 @@ static pid_t rank_of(pid_t launcher, int rank) {
 
 static bool mpi_stopped(const char* run) {
   pid_t launcher = start_mpi(run);
+  if (launcher < 0) return false;
   pid_t victim = rank_of(launcher, VICTIM);
   let_fall_behind(victim);
   kill(victim, SIGSTOP);
@@ -269,15 +279,19 @@ static void a_stopped_rank_ends_the_job(void** state) {
 }
 
 /* The launcher is first to know, and its words are what there is. */
-static void a_killed_rank_ends_the_job(void** state) {
-  (void)state;
-  if (!have_mpi()) skip();
-  engine_write_mdp("run.mdp", mdp);
-  const char* run = next_run();
+static bool mpi_killed(const char* run) {
   pid_t launcher = start_mpi(run);
+  if (launcher < 0) return false;
   kill(rank_of(launcher, VICTIM), SIGKILL);
   assert_int_not_equal(finish(launcher), 0);
   assert_non_null(strstr(read_log(run, 0), "signal 9"));
+  return true;
+}
+
+static void a_killed_rank_ends_the_job(void** state) {
+  (void)state;
+  if (!have_mpi()) skip();
+  until_in_an_exchange(mpi_killed);
 }
 
 /* Thread of PE p: the program's first starts one after the other, and none has threads yet. */
@@ -304,7 +318,10 @@ static pid_t thread_of(pid_t program, int pe) {
  * a process ends with all its threads. */
 static bool loop_stalled(const char* run) {
   pid_t program = start(no_launcher, run, "loop", 0);
-  wait_for_steps(run);
+  if (!wait_for_steps(run, program)) {
+    finish(program);
+    return false;
+  }
   pid_t thread = thread_of(program, VICTIM);
   let_fall_behind(thread);
   if (ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0 ||
@@ -316,7 +333,7 @@ static bool loop_stalled(const char* run) {
   }
   int stopped = 0;
   assert_int_equal(waitpid(thread, &stopped, __WALL), thread);
-  usleep(2000000); /* the deadline and a second more */
+  usleep(4000000); /* the deadline and a second more */
   assert_int_equal(ptrace(PTRACE_DETACH, thread, NULL, NULL), 0);
   int code = finish(program);
   if (code != 3) fail_msg("exit code %d: %s", code, read_log(run, 0));
