@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef TG_HAVE_MPI
 #include <mpi.h>
 #endif
 
+#include "base/timer.h"
 #include "comm/world.h"
 
 /* The first of these variables that is set, as a number. */
@@ -24,7 +26,8 @@ static int environment_number(const char* const* names, int otherwise) {
 int tg_cli_launcher_rank(void) {
   static const char* const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",     "PMIX_RANK",
                                       "MV2_COMM_WORLD_RANK",  "SLURM_PROCID", NULL};
-  return environment_number(names, 0);
+  static const char* const own[] = {"TG_PE", NULL};
+  return environment_number(getenv("TG_BOOTSTRAP") ? own : names, 0);
 }
 
 #ifdef TG_HAVE_MPI
@@ -33,9 +36,10 @@ static bool session_open;
 
 /* By mpirun, with any number of processes. srun sets its variables without MPI as well. */
 static bool launched(void) {
+  if (getenv("TG_BOOTSTRAP")) return false; /* the processes do without MPI */
   static const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                       NULL};
-  return environment_number(names, 0) > 0;
+  return tg_world_under_launcher() || environment_number(names, 0) > 0;
 }
 
 /* MPI must be there before the verb opens its world: "--transport mpi" or "--transport=mpi". */
@@ -49,7 +53,7 @@ static bool asked_for(int argc, char** argv) {
 }
 
 tg_status tg_cli_mpi_begin(int argc, char** argv) {
-  if (!tg_world_under_launcher() && !launched() && !asked_for(argc, argv)) return TG_OK;
+  if (!launched() && !asked_for(argc, argv)) return TG_OK;
   int provided = 0;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     return tg_fail(TG_ERR_MACHINE, "MPI cannot be started");
@@ -59,23 +63,47 @@ tg_status tg_cli_mpi_begin(int argc, char** argv) {
   return TG_OK;
 }
 
+/* MPI_Finalize would wait for ever; the launcher ends the process that does not come. */
+__attribute__((noreturn)) static void end_the_job(tg_status status) {
+  fprintf(stderr, "throng: %s\n", tg_last_error());
+  fflush(NULL);
+  MPI_Abort(MPI_COMM_WORLD, (int)status);
+  _Exit((int)status);
+}
+
+/* The least of all processes' numbers. A process that has waited for another in vain waits for it
+ * here for a moment only. Those that did well, or failed together, come without delay or are still
+ * at work: they wait as long as it takes. */
+static int least_of_all(int mine, tg_status status) {
+  MPI_Request request;
+  const struct timespec moment = {0, 1000000};
+  const double patience_s = 2;
+  double start = tg_time_now();
+  int least = mine, here = 0;
+  MPI_Iallreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+  for (;;) {
+    MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+    if (here) break;
+    if (status == TG_ERR_MACHINE && tg_time_now() - start > patience_s) end_the_job(status);
+    nanosleep(&moment, NULL);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE); /* done already */
+  return least;
+}
+
 tg_status tg_cli_mpi_end(tg_status status, bool* reporter) {
   *reporter = true;
   if (!session_open) return status;
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int mine[2] = {status == TG_OK ? size : rank, status}, first[2] = {size, TG_OK};
-  /* pairs of the failing process and its status; the lowest number wins and brings its status */
-  MPI_Allreduce(&mine[0], &first[0], 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (first[0] < size) {
-    first[1] = mine[1];
-    MPI_Bcast(&first[1], 1, MPI_INT, first[0], MPI_COMM_WORLD);
-  }
+  /* the lowest number of those that failed wins and brings its status */
+  int first = least_of_all(status == TG_OK ? size : rank, status), its = (int)status;
+  if (first < size) MPI_Bcast(&its, 1, MPI_INT, first, MPI_COMM_WORLD);
   MPI_Finalize();
   session_open = false;
-  *reporter = first[0] == rank;
-  return status == TG_OK ? (tg_status)first[1] : status;
+  *reporter = first == rank;
+  return status == TG_OK ? (tg_status)its : status;
 }
 
 bool tg_cli_mpi_version(char* out, size_t size) {
@@ -92,7 +120,7 @@ bool tg_cli_mpi_version(char* out, size_t size) {
 tg_status tg_cli_mpi_begin(int argc, char** argv) {
   (void)argc;
   (void)argv;
-  if (!tg_world_under_launcher()) return TG_OK;
+  if (getenv("TG_BOOTSTRAP") || !tg_world_under_launcher()) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "started by an MPI launcher, but throng was built without MPI; start it without, "
                  "or build it where mpicc is found (TG_MPI=ON)");
