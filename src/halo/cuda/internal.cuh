@@ -28,6 +28,7 @@ typedef struct tg_device_layout {
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
   size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
   size_t plan_code, plan_tiles, plan_closed; /* scratch of such plans */
+  size_t rows, tree;                         /* derived from these (tables.cu) */
   size_t bytes;
 } tg_device_layout;
 
@@ -46,7 +47,9 @@ struct tg_device_halo {
   tg_halo_return force_return;
   bool double_precision, bulk, returns_forces, direct;
   double deadline_s;
-  int grid[3], pe_count, channel_count;
+  int pe_count, channel_count;
+  int grid[3];   /* of the plan: PEs along x, y, z */
+  int row_words; /* of a row of the table of sums (mail_forces.cuh): 4, 8; 0: there is none */
   size_t home_capacity, local_capacity, send_capacity, copy_capacity;
   std::vector<size_t> capacity, slice, send_slot; /* [channel_count] */
   tg_device_layout layout;
@@ -58,12 +61,16 @@ struct tg_device_halo {
   char* plan_input[TG_MOST_CARDS]; /* geometry, then [PEs of the card] tg_plan_input; or NULL */
   tg_halo_fault* fault[TG_MOST_CARDS];
   int send_blocks, return_blocks; /* of one channel of one PE */
-  int post_blocks;                /* the same for positions by mail; 0: they go by flags */
+  int post_blocks;                /* of a PE, for positions by mail; 0: they go by flags */
+  int post_back_blocks;           /* the same for forces */
+  bool overlaps; /* a kernel may start before the one ahead of it has ended (mail.cuh) */
   tg_device_halo_counters counters;
+  bool by_mail;       /* another kernel posted the latest positions: take them in */
   bool positions_out; /* positions were sent, forces have not come back */
   bool capturing;
-  tg_device_geometry geometry; /* of plans made on the device */
-  bool plans_here;             /* there have been some: the host's counts may be old */
+  tg_device_geometry geometry;     /* of plans made on the device */
+  bool plans_here;                 /* there have been some: the host's counts may be old */
+  bool plan_queued[TG_MOST_CARDS]; /* just now: the next kernel may not overlap with it */
 };
 
 struct tg_device_halo_graph {
@@ -88,6 +95,10 @@ tg_status tg_device_plan_upload(tg_device_halo* halo, const tg_device_plan* plan
 size_t tg_plan_words_size(int channels);
 int tg_plan_tile_count(size_t atoms);
 tg_status tg_device_counts_fetch(tg_device_halo* halo);
+/* tables.cu: after every upload. Ends with all cards synchronized. */
+tg_status tg_device_tables_make(tg_device_halo* halo);
+/* The same behind a plan that is queued: queues the kernels and waits for nothing. */
+tg_status tg_device_tables_queue(tg_device_halo* halo);
 
 /* schedules.cu */
 tg_status tg_device_grids_choose(tg_device_halo* halo);
