@@ -20,9 +20,9 @@ static const struct {
     [TG_STAGE_RAISE] = {"raise flag (last block)", OUT},
     [TG_STAGE_WAIT] = {"wait for positions", IN},
     [TG_STAGE_CONSUMED] = {"wait until read", NONE},
-    [TG_STAGE_POST_HOME] = {"post home atoms", NONE},
+    [TG_STAGE_POST_HOME] = {"post home atoms", OUT},
     [TG_STAGE_POST_FORWARDED] = {"await letters and forward them", IN},
-    [TG_STAGE_POSTED] = {"posted", OUT},
+    [TG_STAGE_POSTED] = {"posted", NONE},
     [TG_STAGE_RECEIVE] = {"await letters and unpack them", IN},
     [TG_STAGE_RETURN] = {"return forces", NONE},
     [TG_STAGE_RETURN_RAISE] = {"raise flag (last block)", BACK_OUT},
@@ -118,8 +118,8 @@ void tg_stamps_record(tg_trace* trace, const tg_stamp_row* row, tg_stamp* stamps
     int64_t begin = (int64_t)before->time_ns - row->ahead_ns;
     tg_trace_event event = tg_trace_span(row->line, STAGES[stamp->stage].name, begin);
     event.end_ns = (int64_t)stamp->time_ns - row->ahead_ns;
-    event.part = stamp->part;
-    if (stamp->stage != TG_STAGE_WORK) event.number = (int64_t)stamp->number;
+    if (row->channel >= 0 || STAGES[stamp->stage].arrow != NONE) event.part = stamp->part;
+    if (stamp->number) event.number = (int64_t)stamp->number;
     set_arrow(&event, row, stamp);
     tg_trace_add(trace, &event);
   }

@@ -94,7 +94,7 @@ static int count_of(const char* text, const char* word) {
 
 /* Braces and brackets close in their order; there is no text with such letters here. */
 static void assert_well_formed(const char* text) {
-  char open[64];
+  char open[64] = {0};
   int depth = 0;
   for (; *text; text++) {
     if (*text == '{' || *text == '[') {

@@ -92,7 +92,8 @@ static void a_run_writes_its_first_steps(void** state) {
   static const char launch[] =
       "ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=0 OMPI_ALLOW_RUN_AS_ROOT=1 "
       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 2 ";
-  bool mpi = run("command -v mpirun >/dev/null 2>&1 && ! %P info | grep -q '^MPI  *no'") == 0;
+  int worlds = 1;
+  if (run("command -v mpirun >/dev/null 2>&1 && ! %P info | grep -q '^MPI  *no'") == 0) worlds = 2;
   (void)state;
   const char* folder = scratch_make();
   const char* mdp = scratch_path(folder, "short.mdp");
@@ -100,7 +101,7 @@ static void a_run_writes_its_first_steps(void** state) {
   snprintf(command, sizeof command,
            "sed 's/^nsteps .*/nsteps = 3/' %%S/examples/ethanol-water/rf.mdp >'%s'", mdp);
   assert_int_equal(run(command), 0);
-  for (int processes = 0; processes <= mpi; processes++) {
+  for (int processes = 0; processes < worlds; processes++) {
     snprintf(command, sizeof command,
              "cd %%S && %s%%P md run -c examples/ethanol-water/conf.gro -p "
              "examples/ethanol-water/topol.top -f '%s' -o '%s/run%d' --pe 2x1x1 --threads 1 "

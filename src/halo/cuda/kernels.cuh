@@ -370,11 +370,11 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_return_slice<T, RETURN>(port, c, false);
     tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN, c, number);
     for (int q = 0; q < port->channel_count; q++) {
-      if (!(channel->f_waits >> q & 1)) continue;
-      if (!tg_halo_wait_block(port, &port->f_flag[q], number, port->channel[q].to, q,
-                              TG_HALO_FORCES))
+      if (channel->f_waits >> q & 1 && !tg_halo_wait_block(port, &port->f_flag[q], number,
+                                                           port->channel[q].to, q, TG_HALO_FORCES))
         return;
-      tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN_WAIT, q, number);
+      if (TRACED && channel->f_waits >> q & 1)
+        tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN_WAIT, q, number);
     }
     if (channel->f_waits) tg_return_slice<T, RETURN>(port, c, true);
     if (channel->f_waits) tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN, c, number);
