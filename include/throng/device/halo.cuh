@@ -106,6 +106,8 @@ struct tg_halo_port {
                                   segment[s] on come from channel s - 1 or later (s = 0: home) */
   const uint32_t* copy_start;  /* [local capacity + 1]: of an atom's copies in copy */
   const uint32_t* copy;        /* channel << 26 | place in its message; channels descend */
+  const uint32_t* tree;        /* direct only, else NULL: TG_HALO_MOST_CHANNELS kinds of channel,
+                                  then copy in the order in which a tree of forwarding adds (tree.cuh) */
   const uint32_t* return_atom; /* [return_count] */
   const tg_halo_sum*
       sum; /* [local capacity]: return_count home atoms, then slices in their places */
@@ -257,30 +259,69 @@ static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, doub
   return here;
 }
 
+/** Must a wait for a letter, begun at `start`, end without it? If so, the record is written. Kept out
+ * of the loops that poll, for their registers' sake. */
+template <typename T>
+static __device__ __noinline__ bool tg_halo_letter_overdue(const tg_halo_port<T>* port,
+                                                           const uint64_t* mail,
+                                                           const uint64_t* letter, uint64_t number,
+                                                           int flag, unsigned long long start) {
+  if (tg_halo_load_abort(port->abort)) return true;
+  if (tg_halo_now() - start <= port->deadline_ns) return false;
+  int slot = (int)((letter - mail) / (2 * tg_halo_letter<T>::words)), c = 0;
+  while (c + 1 < port->channel_count && port->channel[c + 1].send_slot <= slot) c++;
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  uint64_t low, seen;
+  tg_halo_load_word(letter, &low, &seen);
+  if (sizeof(T) == 4) seen >>= 32;
+  tg_halo_give_up(port, flag == TG_HALO_FORCES ? channel->to : channel->from, c, flag, seen,
+                  number);
+  return true;
+}
+
+/** A wait for letters: looks at the clock at every 64th miss only, but in the one thread whose
+ * waiting is counted. */
+struct tg_halo_patience {
+  unsigned long long start, *waited_ns; /* 0: not begun; NULL: not counted */
+  unsigned polls;
+};
+
+template <typename T>
+static __device__ __forceinline__ tg_halo_patience
+tg_halo_patience_begin(const tg_halo_port<T>* port) {
+  bool counted = blockIdx.x == 0 && threadIdx.x == 0;
+  tg_halo_patience patience = {counted ? tg_halo_now() : 0, counted ? port->waited_ns : nullptr, 0};
+  return patience;
+}
+
+/** After a miss. False: to be given up. */
+template <typename T>
+static __device__ __forceinline__ bool tg_halo_patience_lasts(tg_halo_patience* patience,
+                                                              const tg_halo_port<T>* port,
+                                                              const uint64_t* mail,
+                                                              const uint64_t* letter,
+                                                              uint64_t number, int flag) {
+  if (++patience->polls % 64) return true;
+  if (patience->start == 0) patience->start = tg_halo_now();
+  return !tg_halo_letter_overdue(port, mail, letter, number, flag, patience->start);
+}
+
+static __device__ __forceinline__ void tg_halo_patience_end(const tg_halo_patience* patience) {
+  if (patience->waited_ns) atomicAdd(patience->waited_ns, tg_halo_now() - patience->start);
+}
+
 /** One thread: reads a letter as soon as it is that of exchange `number`. mail: that of the port it
  * lies in; flag: what it brings, positions or forces. False: given up. */
 template <typename T>
-static __device__ bool tg_halo_await_letter(const tg_halo_port<T>* port, const uint64_t* mail,
-                                            const uint64_t* letter, uint64_t number, int flag,
-                                            T value[3]) {
+static __device__ __forceinline__ bool tg_halo_await_letter(const tg_halo_port<T>* port,
+                                                            const uint64_t* mail,
+                                                            const uint64_t* letter, uint64_t number,
+                                                            int flag, T value[3]) {
   if (tg_halo_read(letter, value, number)) return true;
-  unsigned long long start = tg_halo_now();
-  for (unsigned polls = 0; !tg_halo_read(letter, value, number); polls++) {
-    if (polls % 64 != 63) continue;
-    if (tg_halo_load_abort(port->abort)) return false;
-    if (tg_halo_now() - start > port->deadline_ns) {
-      int slot = (int)((letter - mail) / (2 * tg_halo_letter<T>::words)), c = 0;
-      while (c + 1 < port->channel_count && port->channel[c + 1].send_slot <= slot) c++;
-      const tg_halo_channel<T>* channel = &port->channel[c];
-      uint64_t low, seen;
-      tg_halo_load_word(letter, &low, &seen);
-      if (sizeof(T) == 4) seen >>= 32;
-      tg_halo_give_up(port, flag == TG_HALO_FORCES ? channel->to : channel->from, c, flag, seen,
-                      number);
-      return false;
-    }
-  }
-  if (blockIdx.x == 0 && threadIdx.x == 0) atomicAdd(port->waited_ns, tg_halo_now() - start);
+  tg_halo_patience patience = tg_halo_patience_begin(port);
+  while (!tg_halo_read(letter, value, number))
+    if (!tg_halo_patience_lasts(&patience, port, mail, letter, number, flag)) return false;
+  tg_halo_patience_end(&patience);
   return true;
 }
 
@@ -304,22 +345,28 @@ static __device__ __forceinline__ uint64_t tg_halo_next(const tg_halo_port<T>* p
  * exchange number - 1 brought them. With force return there is nothing to wait for. */
 template <typename T>
 static __device__ bool tg_halo_may_push(const tg_halo_port<T>* port, uint64_t number) {
-  for (int c = 0; c < port->channel_count; c++) {
+  int failed = 0;
+  for (int c = (int)threadIdx.x; c < port->channel_count; c += (int)blockDim.x) {
     const tg_halo_channel<T>* channel = &port->channel[c];
-    if (channel->to_elsewhere &&
-        !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
-      return false;
+    if (channel->to_elsewhere)
+      failed |= !tg_halo_wait_thread(port, &port->consumed[c], number - 1, channel->to, c,
+                                     TG_HALO_CONSUMED);
   }
-  return true;
+  return !__syncthreads_or(failed);
 }
 
 /** One thread per PE: tells the senders that exchange `number` has been read (steps 1 of the
- * table). What read it must have ended: an earlier kernel of the stream. */
+ * table). What read it must have ended: an earlier kernel of the stream. One fence serves all
+ * stores, as a release each would. */
 template <typename T>
 static __device__ void tg_halo_consumed(const tg_halo_port<T>* port, uint64_t number) {
+  asm volatile("fence.acq_rel.sys;" : : : "memory");
   for (int c = 0; c < port->channel_count; c++)
     if (port->channel[c].from_elsewhere)
-      tg_halo_store_release(port->channel[c].consumed_out, number);
+      asm volatile("st.relaxed.sys.global.u64 [%0], %1;"
+                   :
+                   : "l"(port->channel[c].consumed_out), "l"(number)
+                   : "memory");
 }
 
 /** Direct exchange: stores home atom `atom` at (x, y, z), nm, into every PE that needs it. */
@@ -343,11 +390,17 @@ template <typename T>
 static __device__ void tg_halo_raise(const tg_halo_port<T>* port, uint64_t number,
                                      unsigned blocks) {
   __syncthreads();
-  if (threadIdx.x != 0 || port->channel_count == 0) return;
-  unsigned* done = &port->x_done[port->channel_count];
-  if (tg_halo_count_block(done) != blocks - 1) return;
-  *done = 0;
-  for (int c = 0; c < port->channel_count; c++) {
+  if (port->channel_count == 0) return;
+  int last = 0;
+  if (threadIdx.x == 0) {
+    unsigned* done = &port->x_done[port->channel_count];
+    last = tg_halo_count_block(done) == blocks - 1;
+    if (last) *done = 0;
+  }
+  /* A thread a flag: thread 0 has acquired what the other blocks' counting released, and the
+   * barrier orders that before the releases of its block's threads. */
+  if (!__syncthreads_or(last)) return;
+  for (int c = (int)threadIdx.x; c < port->channel_count; c += (int)blockDim.x) {
     port->x_sent[c] = number;
     tg_halo_store_release(port->channel[c].x_flag_out, number);
   }
