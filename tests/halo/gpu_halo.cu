@@ -346,7 +346,8 @@ typedef struct watch_set {
 /* Direct: the same, pushed as it is made. One launch serves all PEs of a card: were they launched
  * one by one, the first could wait for word from a PE of another card whose kernel stands behind
  * one that waits for this card's second. */
-static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set set, int consume) {
+static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set set, int consume,
+                                    int by_mail) {
   const tg_halo_port<float>* port = &ports[blockIdx.z];
   watch w = set.of[blockIdx.z];
   unsigned n = *w.step + 1;
@@ -361,9 +362,15 @@ static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set 
     port->x[3 * i] = x;
     port->x[3 * i + 1] = y;
     port->x[3 * i + 2] = z;
-    tg_halo_push(port, i, x, y, z);
+    if (by_mail)
+      tg_halo_post_atom(port, i, x, y, z, number);
+    else
+      tg_halo_push(port, i, x, y, z);
   }
-  tg_halo_raise(port, number, gridDim.x);
+  if (by_mail)
+    tg_halo_posted(port, number, gridDim.x);
+  else
+    tg_halo_raise(port, number, gridDim.x);
 }
 
 /* Waits itself where asked (direct pushes come from kernels that end before their receivers know).
@@ -452,8 +459,12 @@ static tg_status watch_make(const scene* s, const tg_device_halo* halo, int p, w
   return tg_cuda_status(cudaDeviceSynchronize(), v.device, "test memory");
 }
 
+/* Who sends the positions: the halo, or the test's own kernel. */
+typedef enum sender { SENT, PUSHED, POSTED } sender;
+
 /* All PEs of each card by one launch of the pushing kernel. */
-static bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches, bool forces) {
+static bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches, sender how,
+                       bool forces) {
   for (size_t p = 0; p < watches.size();) {
     tg_device_halo_view first, v;
     tg_device_halo_view_of(halo, (int)p, &first);
@@ -466,17 +477,22 @@ static bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches, 
     }
     cudaSetDevice(first.device);
     set_and_push<<<dim3(2, 1, count), 128, 0, (cudaStream_t)first.stream>>>(
-        (const tg_halo_port<float>*)first.port, set, !forces);
+        (const tg_halo_port<float>*)first.port, set, !forces, how == POSTED);
     if (cudaGetLastError() != cudaSuccess) return expect(false, "a test kernel starts");
   }
-  RUN(tg_device_halo_pushed(halo));
+  if (how == PUSHED) {
+    RUN(tg_device_halo_pushed(halo));
+  } else {
+    RUN(tg_device_halo_posted(halo));
+    RUN(tg_device_halo_await(halo));
+  }
   return true;
 }
 
 /* For each PE on its stream. */
-static bool queue_step(tg_device_halo* halo, const std::vector<watch>& watches, bool push,
+static bool queue_step(tg_device_halo* halo, const std::vector<watch>& watches, sender how,
                        bool forces) {
-  if (push && !queue_push(halo, watches, forces)) return false;
+  if (how != SENT && !queue_push(halo, watches, how, forces)) return false;
   for (int stage = 0; stage < 4; stage++) {
     for (size_t p = 0; p < watches.size(); p++) {
       tg_device_halo_view v;
@@ -484,22 +500,21 @@ static bool queue_step(tg_device_halo* halo, const std::vector<watch>& watches, 
       cudaSetDevice(v.device);
       cudaStream_t stream = (cudaStream_t)v.stream;
       const tg_halo_port<float>* port = (const tg_halo_port<float>*)v.port;
-      if (stage == 0 && !push) set_home<<<2, 128, 0, stream>>>(port, watches[p]);
+      if (stage == 0 && how == SENT) set_home<<<2, 128, 0, stream>>>(port, watches[p]);
       if (stage == 1)
-        check_halo<<<4, 128, 0, stream>>>(port, watches[p], (int)v.local_capacity, push);
+        check_halo<<<4, 128, 0, stream>>>(port, watches[p], (int)v.local_capacity, how == PUSHED);
       if (stage == 2 && forces) check_sums<<<2, 128, 0, stream>>>(port, watches[p]);
       if (stage == 3) next_step<<<1, 1, 0, stream>>>(watches[p]);
       if (cudaGetLastError() != cudaSuccess) return expect(false, "a test kernel starts");
     }
-    if (stage == 0 && !push) RUN(tg_device_halo_positions(halo));
+    if (stage == 0 && how == SENT) RUN(tg_device_halo_positions(halo));
     if (stage == 1 && forces) RUN(tg_device_halo_forces(halo));
   }
   return true;
 }
 
-/* 1,000 exchanges (or fewer), ten to a graph (schedule host: a tenth, without). push: from the
- * test's own kernel. */
-static bool thousand(const way* w, const int grid[3], int gpus, bool forces, bool push) {
+/* 1,000 exchanges (or fewer), ten to a graph (schedule host: a tenth, without). */
+static bool thousand(const way* w, const int grid[3], int gpus, bool forces, sender how) {
   layout wanted = {{grid[0], grid[1], grid[2]}, 1.25, 900, 1};
   scene s;
   RUN(scene_make(&wanted, 0, is_direct(w), &s));
@@ -511,10 +526,10 @@ static bool thousand(const way* w, const int grid[3], int gpus, bool forces, boo
   bool right = true, host = strcmp(w->schedule, "host") == 0;
   for (int p = 0; p < s.plan.pe_count; p++) RUN(watch_make(&s, h.halo, p, &watches[p], &memory[p]));
   if (host) {
-    for (int n = 0; n < graph_launches && right; n++) right = queue_step(h.halo, watches, push, forces);
+    for (int n = 0; n < graph_launches && right; n++) right = queue_step(h.halo, watches, how, forces);
   } else {
     RUN(tg_device_halo_graph_begin(h.halo));
-    for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, push, forces);
+    for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, how, forces);
     RUN(tg_device_halo_graph_end(h.halo, &h.graph));
     for (int n = 0; n < graph_launches && right; n++) RUN(tg_device_halo_graph_launch(h.halo, h.graph));
   }
@@ -692,6 +707,12 @@ static void all_on(int gpus) {
         report(one_layout(&wanted, &w, gpus, wide != 0),
                name_of(wide ? "layout, double" : "layout", &w, wanted.grid, gpus));
   }
+  /* more entries than threads that run at once: blocks go round */
+  static const layout crowded = {{2, 2, 2}, 1.0, 120000, 1};
+  for (const way& w : ways)
+    for (int wide = 0; wide < 2 && w.force_return && !strcmp(w.force_return, "put"); wide++)
+      report(one_layout(&crowded, &w, gpus, wide != 0),
+             name_of(wide ? "crowded, double" : "crowded", &w, crowded.grid, gpus));
   for (const layout& wanted : summed)
     for (int wide = 0; wide < 2; wide++)
       report(same_bits(&wanted, gpus, wide != 0),
@@ -700,11 +721,13 @@ static void all_on(int gpus) {
   for (const int* grid : grids)
     for (const way& w : ways)
       for (int forces = 0; forces < 2; forces++) {
-        report(thousand(&w, grid, gpus, forces != 0, false),
+        report(thousand(&w, grid, gpus, forces != 0, SENT),
                name_of(forces ? "1,000 with forces" : "1,000", &w, grid, gpus));
-        if (is_direct(&w) && !w.bulk)
-          report(thousand(&w, grid, gpus, forces != 0, true),
-                 name_of(forces ? "1,000 pushes with forces" : "1,000 pushes", &w, grid, gpus));
+        if (!is_direct(&w) || w.bulk) continue;
+        report(thousand(&w, grid, gpus, forces != 0, PUSHED),
+               name_of(forces ? "1,000 pushes with forces" : "1,000 pushes", &w, grid, gpus));
+        report(thousand(&w, grid, gpus, forces != 0, POSTED),
+               name_of(forces ? "1,000 by mail with forces" : "1,000 by mail", &w, grid, gpus));
       }
   for (const way& w : ways) {
     const int grid[3] = {2, 2, 1};
@@ -727,9 +750,10 @@ static void quick_on(int gpus) {
   static const int grid[3] = {2, 2, 1};
   for (const way& w : ways) {
     if (w.bulk) continue;
-    report(thousand(&w, grid, gpus, true, false), name_of("steps", &w, grid, gpus));
-    if (is_direct(&w))
-      report(thousand(&w, grid, gpus, false, true), name_of("pushes", &w, grid, gpus));
+    report(thousand(&w, grid, gpus, true, SENT), name_of("steps", &w, grid, gpus));
+    if (!is_direct(&w)) continue;
+    report(thousand(&w, grid, gpus, false, PUSHED), name_of("pushes", &w, grid, gpus));
+    report(thousand(&w, grid, gpus, false, POSTED), name_of("by mail", &w, grid, gpus));
   }
   report(moves(gpus), "moves");
 }

@@ -48,6 +48,7 @@
 #ifndef THRONG_DEVICE_HALO_CUH
 #define THRONG_DEVICE_HALO_CUH
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** What is being waited for, in the record of a wait that gave up. */
@@ -235,28 +236,34 @@ static __device__ __forceinline__ void tg_halo_post(uint64_t* letter, const doub
     tg_halo_store_word(letter + 2 * d, (uint64_t)__double_as_longlong(f[d]), number);
 }
 
-/** Reads a letter; true if it is that of exchange `number`. */
-static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, float f[3],
-                                                    uint64_t number) {
-  uint64_t low, high;
-  tg_halo_load_word(letter, &low, &high);
-  f[0] = __uint_as_float((unsigned)low);
-  f[1] = __uint_as_float((unsigned)(low >> 32));
-  f[2] = __uint_as_float((unsigned)high);
+/** The value of a letter from its words' halves; true if it is that of exchange `number`. */
+static __device__ __forceinline__ bool tg_halo_open(const uint64_t low[1], const uint64_t high[1],
+                                                    float f[3], uint64_t number) {
+  f[0] = __uint_as_float((unsigned)low[0]);
+  f[1] = __uint_as_float((unsigned)(low[0] >> 32));
+  f[2] = __uint_as_float((unsigned)high[0]);
   /* number or, if this PE lags, the next: the low half alone cannot tell ahead from long ago */
-  return (unsigned)(high >> 32) - (unsigned)number < 2u;
+  return (unsigned)(high[0] >> 32) - (unsigned)number < 2u;
 }
 
-static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, double f[3],
-                                                    uint64_t number) {
+static __device__ __forceinline__ bool tg_halo_open(const uint64_t low[3], const uint64_t high[3],
+                                                    double f[3], uint64_t number) {
   bool here = true;
   for (int d = 0; d < 3; d++) {
-    uint64_t value, of;
-    tg_halo_load_word(letter + 2 * d, &value, &of);
-    f[d] = __longlong_as_double((long long)value);
-    here = here && of >= number;
+    f[d] = __longlong_as_double((long long)low[d]);
+    here = here && high[d] >= number;
   }
   return here;
+}
+
+/** Reads a letter; true if it is that of exchange `number`. */
+template <typename T>
+static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, T f[3],
+                                                    uint64_t number) {
+  enum { WORDS = tg_halo_letter<T>::words };
+  uint64_t low[WORDS], high[WORDS];
+  for (int w = 0; w < WORDS; w++) tg_halo_load_word(letter + 2 * w, &low[w], &high[w]);
+  return tg_halo_open(low, high, f, number);
 }
 
 /** Must a wait for a letter, begun at `start`, end without it? If so, the record is written. Kept out
@@ -294,16 +301,11 @@ tg_halo_patience_begin(const tg_halo_port<T>* port) {
   return patience;
 }
 
-/** After a miss. False: to be given up. */
-template <typename T>
-static __device__ __forceinline__ bool tg_halo_patience_lasts(tg_halo_patience* patience,
-                                                              const tg_halo_port<T>* port,
-                                                              const uint64_t* mail,
-                                                              const uint64_t* letter,
-                                                              uint64_t number, int flag) {
-  if (++patience->polls % 64) return true;
+/** After a miss: is it time to look whether the wait is overdue? */
+static __device__ __forceinline__ bool tg_halo_patience_asks(tg_halo_patience* patience) {
+  if (++patience->polls % 64) return false;
   if (patience->start == 0) patience->start = tg_halo_now();
-  return !tg_halo_letter_overdue(port, mail, letter, number, flag, patience->start);
+  return true;
 }
 
 static __device__ __forceinline__ void tg_halo_patience_end(const tg_halo_patience* patience) {
@@ -320,7 +322,9 @@ static __device__ __forceinline__ bool tg_halo_await_letter(const tg_halo_port<T
   if (tg_halo_read(letter, value, number)) return true;
   tg_halo_patience patience = tg_halo_patience_begin(port);
   while (!tg_halo_read(letter, value, number))
-    if (!tg_halo_patience_lasts(&patience, port, mail, letter, number, flag)) return false;
+    if (tg_halo_patience_asks(&patience) &&
+        tg_halo_letter_overdue(port, mail, letter, number, flag, patience.start))
+      return false;
   tg_halo_patience_end(&patience);
   return true;
 }
@@ -404,6 +408,63 @@ static __device__ void tg_halo_raise(const tg_halo_port<T>* port, uint64_t numbe
     port->x_sent[c] = number;
     tg_halo_store_release(port->channel[c].x_flag_out, number);
   }
+}
+
+/** Where a copy of a home atom goes. */
+template <typename T>
+struct tg_halo_copy {
+  T shift[3];
+  T* place;         /* in the slice of a PE on this card, or NULL: */
+  uint64_t* letter; /* in the mail of one on another */
+};
+
+/** copy: of port->copy. */
+template <typename T>
+static __device__ __forceinline__ tg_halo_copy<T> tg_halo_copy_of(const tg_halo_port<T>* port,
+                                                                  uint32_t copy) {
+  const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
+  const size_t k = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
+  tg_halo_copy<T> out;
+  for (int d = 0; d < 3; d++) out.shift[d] = channel->shift[d];
+  out.place = channel->to_elsewhere ? nullptr : channel->x_out + 3 * k;
+  out.letter = channel->x_mail_out + 2 * tg_halo_letter<T>::words * k;
+  return out;
+}
+
+template <typename T>
+static __device__ __forceinline__ void tg_halo_post_copy(const tg_halo_copy<T>* copy, T x, T y, T z,
+                                                         uint64_t number) {
+  const T at[3] = {x + copy->shift[0], y + copy->shift[1], z + copy->shift[2]};
+  if (copy->place)
+    for (int d = 0; d < 3; d++) copy->place[d] = at[d];
+  else
+    tg_halo_post(copy->letter, at, number);
+}
+
+/** Direct exchange by mail, quicker than tg_halo_push: no flag behind the data. Home atom `atom` at
+ * (x, y, z), nm, goes to every PE that needs it. The reader's kernels find it in their slices after
+ * tg_device_halo_await. */
+template <typename T>
+static __device__ __forceinline__ void tg_halo_post_atom(const tg_halo_port<T>* port, int atom, T x,
+                                                         T y, T z, uint64_t number) {
+  uint32_t end = port->copy_start[atom + 1];
+  for (uint32_t i = port->copy_start[atom]; i < end; i++) {
+    const tg_halo_copy<T> copy = tg_halo_copy_of(port, port->copy[i]);
+    tg_halo_post_copy(&copy, x, y, z, number);
+  }
+}
+
+/** Direct exchange by mail, the whole block, once, after its last tg_halo_post_atom; blocks: that
+ * serve this PE. The counting is for the kernels that follow: letters need no fence. */
+template <typename T>
+static __device__ void tg_halo_posted(const tg_halo_port<T>* port, uint64_t number,
+                                      unsigned blocks) {
+  __syncthreads(); /* all threads of the block have read x_sent */
+  if (threadIdx.x != 0 || port->channel_count == 0) return;
+  unsigned* done = &port->x_done[port->channel_count];
+  if (atomicAdd(done, 1u) != blocks - 1) return;
+  *done = 0;
+  for (int c = 0; c < port->channel_count; c++) port->x_sent[c] = number;
 }
 
 /** The whole block: waits for the copies that channel c brings in exchange `number`. */

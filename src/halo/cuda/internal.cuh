@@ -62,6 +62,7 @@ struct tg_device_halo {
   int post_back_blocks; /* the same for forces */
   bool overlaps;        /* a kernel may start before the one ahead of it has ended (mail.cuh) */
   tg_device_halo_counters counters;
+  bool by_mail;       /* another kernel posted the latest positions: take them in */
   bool positions_out; /* positions were sent, forces have not come back */
   bool capturing;
 };

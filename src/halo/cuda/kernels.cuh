@@ -278,14 +278,25 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     port->f[3 * (size_t)index[i / 3] + i % 3] += in[i];
 }
 
-/* Schedule direct, the producer: a kernel that moves home atoms, x += v dt, and stores each one
- * straight into the neighbours that need it. v: [home_count][3] in port->packed's stead is the
- * caller's. push = 0: the same without the exchange, to see what the pushing costs. */
+/* Schedule direct, the producer: a kernel that moves home atoms, x += v dt, and sends each one
+ * straight to the neighbours that need it: push = 1, by stores and flags; 2, by mail; 0, not at
+ * all, to see what the pushing costs. v: [home_count][3]. */
 template <typename T>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_move_atoms(const tg_halo_port<T>* ports, const T* const* velocities, T dt, int push,
                   int consume) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
+  const int stride = (int)(gridDim.x * blockDim.x), home_count = port->home_count;
+  const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const T* v = velocities[blockIdx.z];
+  T* x = port->x;
+  uint32_t first = 0, end = 0;
+  tg_halo_copy<T> copy = {};
+  if (push && start < home_count) { /* maps, before the kernels ahead have ended */
+    first = port->copy_start[start];
+    end = port->copy_start[start + 1];
+    if (first < end) copy = tg_halo_copy_of(port, port->copy[first]);
+  }
   tg_after_earlier_kernels();
   tg_next_kernel_may_start();
   uint64_t number = tg_halo_next(port);
@@ -293,15 +304,23 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     if (blockIdx.x == 0 && threadIdx.x == 0) tg_halo_consumed(port, number - 1);
     if (!tg_halo_may_push(port, number)) return;
   }
-  const T* v = velocities[blockIdx.z];
-  int stride = (int)(gridDim.x * blockDim.x);
-  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < port->home_count; i += stride) {
+  for (int i = start; i < home_count; i += stride) {
     T at[3];
     for (int d = 0; d < 3; d++)
-      port->x[3 * (size_t)i + d] = at[d] = port->x[3 * (size_t)i + d] + v[3 * (size_t)i + d] * dt;
-    if (push) tg_halo_push(port, i, at[0], at[1], at[2]);
+      x[3 * (size_t)i + d] = at[d] = x[3 * (size_t)i + d] + v[3 * (size_t)i + d] * dt;
+    if (push == 1) {
+      tg_halo_push(port, i, at[0], at[1], at[2]);
+    } else if (push && i == start) {
+      while (first < end) {
+        tg_halo_post_copy(&copy, at[0], at[1], at[2], number);
+        if (++first < end) copy = tg_halo_copy_of(port, port->copy[first]);
+      }
+    } else if (push) {
+      tg_halo_post_atom(port, i, at[0], at[1], at[2], number);
+    }
   }
-  if (push) tg_halo_raise(port, number, gridDim.x);
+  if (push == 1) tg_halo_raise(port, number, gridDim.x);
+  if (push == 2) tg_halo_posted(port, number, gridDim.x);
 }
 
 /* Schedule direct, a consumer's first act: one block a channel waits for other cards' positions.

@@ -196,6 +196,28 @@ static __global__ void __launch_bounds__(TG_MAIL_THREADS)
                              number);
 }
 
+/* Schedule direct, a consumer's first act: takes in what other cards' kernels have posted; then all
+ * slices are there when the kernel ends. */
+template <typename T, int N>
+static __global__ void __launch_bounds__(TG_MAIL_THREADS)
+    tg_take_positions(const __grid_constant__ tg_mail_site<T, N> site) {
+  char* memory = site.memory[blockIdx.y];
+  const tg_halo_port<T>* port = &site.ports[blockIdx.y];
+  uint64_t* flags = (uint64_t*)(memory + site.flags);
+  tg_parcel<T> parcel = tg_parcel_load(site, memory, (int)blockIdx.x, false);
+  tg_after_earlier_kernels();
+  tg_next_kernel_may_start();
+  const uint64_t number = *(volatile const uint64_t*)(flags + 3 * site.channel_count);
+  if (blockIdx.x == 0 && (int)threadIdx.x < site.channel_count)
+    atomicMax_system((unsigned long long*)&flags[threadIdx.x], (unsigned long long)number);
+  for (int block = (int)blockIdx.x;;) {
+    if (!tg_parcel_receive(site, port, memory, parcel, number)) return;
+    block += (int)gridDim.x;
+    if (block >= site.blocks) return;
+    parcel = tg_parcel_load(site, memory, block, false);
+  }
+}
+
 template <int W>
 struct tg_row {
   uint32_t word[W];
@@ -219,45 +241,93 @@ static __device__ __forceinline__ tg_row<W> tg_row_load(const tg_mail_site<T, N>
   return row;
 }
 
-/* Adds to f the forces of all copies in the row. What is there already is read together, so only
- * what is late costs a turn of its own. near: [channel] slot 0 of the forces on this card. */
+/* Loads by predicate, not by branch, so that all of a row's are under way at once. */
+static __device__ __forceinline__ float tg_load_if(bool wanted, const float* from) {
+  float value;
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.f32 %0, 0f00000000; @p ld.global.f32 %0, [%1]; }"
+               : "=f"(value)
+               : "l"(from), "r"((unsigned)wanted)
+               : "memory");
+  return value;
+}
+
+static __device__ __forceinline__ double tg_load_if(bool wanted, const double* from) {
+  double value;
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.f64 %0, 0d0000000000000000; @p ld.global.f64 %0, [%1]; }"
+               : "=d"(value)
+               : "l"(from), "r"((unsigned)wanted)
+               : "memory");
+  return value;
+}
+
+static __device__ __forceinline__ void tg_load_word_if(bool wanted, const uint64_t* word,
+                                                       uint64_t* low, uint64_t* high) {
+  asm volatile(
+      "{ .reg .pred p; .reg .b128 w; setp.ne.u32 p, %3, 0;"
+      " @p ld.relaxed.sys.global.b128 w, [%2]; mov.b128 {%0, %1}, w; }"
+      : "=l"(*low), "=l"(*high)
+      : "l"(word), "r"((unsigned)wanted)
+      : "memory");
+}
+
+/* Reads the missing letters of a row, a batch at a time; which are missing then. */
+template <typename T, int W>
+static __device__ __forceinline__ unsigned tg_row_read(const uint64_t* mail, const tg_row<W>& row,
+                                                       uint64_t number, unsigned missing,
+                                                       T more[W][3]) {
+  enum { WORDS = tg_halo_letter<T>::words, BATCH = sizeof(T) == 4 ? W - 1 : 1 };
+#pragma unroll
+  for (int first = 1; first < W; first += BATCH) {
+    uint64_t low[BATCH][WORDS], high[BATCH][WORDS];
+#pragma unroll
+    for (int i = 0; i < BATCH; i++)
+      for (int w = 0; w < WORDS && first + i < W; w++)
+        tg_load_word_if(missing >> (first + i) & 1,
+                        mail + 2 * (WORDS * (size_t)(row.word[first + i] & TG_ROW_SLOT) + w),
+                        &low[i][w], &high[i][w]);
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+      T value[3];
+      if (first + i >= W) continue;
+      if (!tg_halo_open(low[i], high[i], value, number) || !(missing >> (first + i) & 1)) continue;
+      for (int d = 0; d < 3; d++) more[first + i][d] = value[d];
+      missing &= ~(1u << (first + i));
+    }
+  }
+  return missing;
+}
+
+/* Adds to f the forces of all copies in the row. near: [channel] slot 0 of the forces on this card.
+ */
 template <typename T, int W, bool TREE>
 static __device__ __forceinline__ bool tg_row_add(const tg_halo_port<T>* port, const uint64_t* mail,
                                                   const T* const* near, const tg_row<W>& row,
                                                   uint64_t number, T f[3]) {
-  enum { WORDS = 2 * tg_halo_letter<T>::words };
   T more[W][3];
   unsigned missing = 0;
 #pragma unroll
   for (int j = 1; j < W; j++) {
     const uint32_t word = row.word[j];
-    if (word == TG_ROW_NONE) continue;
-    if (word & TG_ROW_NEAR) {
-      const T* from = near[word >> TG_ROW_CHANNEL & 7] + 3 * (size_t)(word & TG_ROW_SLOT);
-      for (int d = 0; d < 3; d++) more[j][d] = from[d];
-    } else if (!tg_halo_read(mail + WORDS * (size_t)(word & TG_ROW_SLOT), more[j], number)) {
-      missing |= 1u << j;
-    }
+    const bool there = word != TG_ROW_NONE, lies_near = there && (word & TG_ROW_NEAR);
+    const T* from = near[word >> TG_ROW_CHANNEL & 7] + 3 * (size_t)(word & TG_ROW_SLOT);
+    for (int d = 0; d < 3; d++) more[j][d] = tg_load_if(lies_near, from + d);
+    missing |= (unsigned)(there && !lies_near) << j;
   }
-  if (missing) {
-    tg_halo_patience patience = tg_halo_patience_begin(port);
-    while (missing) {
+  tg_halo_patience patience = {0, nullptr, 0};
+  for (bool again = false; missing; again = true) {
+    if (again && patience.polls == 0) patience = tg_halo_patience_begin(port);
+    if (again && tg_halo_patience_asks(&patience)) {
       const uint64_t* late = mail;
 #pragma unroll
-      for (int j = 1; j < W; j++) {
-        if (!(missing >> j & 1)) continue;
-        const uint64_t* letter = mail + WORDS * (size_t)(row.word[j] & TG_ROW_SLOT);
-        if (tg_halo_read(letter, more[j], number))
-          missing &= ~(1u << j);
-        else
-          late = letter;
-      }
-      if (missing &&
-          !tg_halo_patience_lasts(&patience, port, mail, late, number, TG_HALO_FORCES))
+      for (int j = 1; j < W; j++)
+        if (missing >> j & 1)
+          late = mail + 2 * tg_halo_letter<T>::words * (size_t)(row.word[j] & TG_ROW_SLOT);
+      if (tg_halo_letter_overdue(port, mail, late, number, TG_HALO_FORCES, patience.start))
         return false;
     }
-    tg_halo_patience_end(&patience);
+    missing = tg_row_read<T, W>(mail, row, number, missing, more);
   }
+  tg_halo_patience_end(&patience);
   tg_halo_tree<T, 3> tree;
   tree.has_x = tree.has_y = tree.has_z = false;
 #pragma unroll
@@ -322,7 +392,7 @@ static __device__ __forceinline__ bool tg_debt_post(const tg_mail_site<T, N>& si
  * from, then what came back is added to the home atoms. An atom waits only for its own letters.
  * W words a row: at most W - 1 channels. TREE: direct exchange. */
 template <typename T, int W, bool TREE>
-static __global__ void __launch_bounds__(TG_MAIL_THREADS)
+static __global__ void __launch_bounds__(TG_MAIL_THREADS, sizeof(T) == 4 ? 5 : 2)
     tg_post_forces(const __grid_constant__ tg_mail_site<T, TG_MAIL_FEW> site) {
   __shared__ const T* near[TG_MAIL_FEW];
   char* memory = site.memory[blockIdx.y];

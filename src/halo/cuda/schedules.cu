@@ -99,6 +99,8 @@ static tg_status mail_grids(tg_device_halo* halo) {
                                      &there));
   TG_TRY(halo->row_words == 8
              ? resident_blocks(halo, tg_post_forces<T, 8, true>, TG_MAIL_THREADS, &back)
+         : halo->row_words == 4 && halo->direct
+             ? resident_blocks(halo, tg_post_forces<T, 4, true>, TG_MAIL_THREADS, &back)
          : halo->row_words == 4
              ? resident_blocks(halo, tg_post_forces<T, 4, false>, TG_MAIL_THREADS, &back)
              : resident_blocks(halo, tg_post_forces_lists<T>, TG_MAIL_THREADS, &back));
@@ -271,6 +273,7 @@ static tg_mail_site<T, N> site_of(const tg_device_halo* halo, int card_number) {
       site.blocks +=
           (int)((halo->capacity[(size_t)c] + TG_MAIL_THREADS - 1) / TG_MAIL_THREADS);
   }
+  site.blocks = std::max(site.blocks, 1);
   return site;
 }
 
@@ -294,7 +297,9 @@ static tg_status post_back(tg_device_halo* halo) {
                     site_of<T, TG_MAIL_MANY>(halo, i)));
     else
       TG_TRY(launch(halo, counts, i, grid, TG_MAIL_THREADS, EARLY,
-                    halo->row_words == 8 ? tg_post_forces<T, 8, true> : tg_post_forces<T, 4, false>,
+                    halo->row_words == 8 ? tg_post_forces<T, 8, true>
+                    : halo->direct       ? tg_post_forces<T, 4, true>
+                                         : tg_post_forces<T, 4, false>,
                     site_of<T, TG_MAIL_FEW>(halo, i)));
   }
   return TG_OK;
@@ -363,6 +368,7 @@ static tg_status begin_positions(tg_device_halo* halo) {
 
 tg_status tg_device_halo_positions(tg_device_halo* halo) {
   TG_TRY(begin_positions(halo));
+  halo->by_mail = false; /* nothing is left to be taken in */
   if (halo->channel_count == 0) return TG_OK;
   return halo->double_precision ? send<double>(halo) : send<float>(halo);
 }
@@ -379,7 +385,7 @@ tg_status tg_device_halo_forces(tg_device_halo* halo) {
 }
 
 template <typename T>
-static tg_status move(tg_device_halo* halo, double dt, bool push) {
+static tg_status move(tg_device_halo* halo, double dt, int push) {
   for (int i = 0; i < halo->cards.count; i++) {
     int pes = halo->cards.card[i].pe_count;
     size_t atoms = (halo->home_capacity + TG_HALO_THREADS - 1) / TG_HALO_THREADS;
@@ -388,7 +394,7 @@ static tg_status move(tg_device_halo* halo, double dt, bool push) {
     TG_TRY(launch(halo, &halo->counters.positions, i, grid, TG_HALO_THREADS, EARLY,
                   tg_move_atoms<T>,
                   (const tg_halo_port<T>*)halo->ports[i], (const T* const*)halo->velocities[i],
-                  (T)dt, (int)push, (int)!halo->returns_forces));
+                  (T)dt, push, (int)!halo->returns_forces));
   }
   return TG_OK;
 }
@@ -397,17 +403,35 @@ tg_status tg_device_halo_move(tg_device_halo* halo, double dt, bool push) {
   if (push && halo->schedule != TG_DEVICE_DIRECT)
     return tg_fail(TG_ERR_INTERNAL, "halo: only schedule direct pushes from another kernel");
   if (push) TG_TRY(begin_positions(halo));
-  return halo->double_precision ? move<double>(halo, dt, push) : move<float>(halo, dt, push);
+  if (push) halo->by_mail = halo->post_blocks > 0;
+  int how = !push ? 0 : halo->by_mail ? 2 : 1;
+  return halo->double_precision ? move<double>(halo, dt, how) : move<float>(halo, dt, how);
 }
 
-tg_status tg_device_halo_pushed(tg_device_halo* halo) {
+static tg_status pushed(tg_device_halo* halo, bool by_mail) {
   if (halo->schedule != TG_DEVICE_DIRECT)
     return tg_fail(TG_ERR_INTERNAL, "halo: only schedule direct pushes from another kernel");
+  halo->by_mail = by_mail;
   return begin_positions(halo);
+}
+
+tg_status tg_device_halo_pushed(tg_device_halo* halo) { return pushed(halo, false); }
+
+tg_status tg_device_halo_posted(tg_device_halo* halo) { return pushed(halo, true); }
+
+template <typename T, int N>
+static tg_status take(tg_device_halo* halo) {
+  for (int i = 0; i < halo->cards.count; i++)
+    TG_TRY(launch(halo, &halo->counters.positions, i,
+                  dim3((unsigned)std::max(halo->post_blocks, 1),
+                       (unsigned)halo->cards.card[i].pe_count),
+                  TG_MAIL_THREADS, EARLY, tg_take_positions<T, N>, site_of<T, N>(halo, i)));
+  return TG_OK;
 }
 
 template <typename T>
 static tg_status await(tg_device_halo* halo) {
+  if (halo->by_mail) return few(halo) ? take<T, TG_MAIL_FEW>(halo) : take<T, TG_MAIL_MANY>(halo);
   for (int i = 0; i < halo->cards.count; i++)
     TG_TRY(launch(halo, &halo->counters.positions, i,
                   dim3(1, halo->channel_count, halo->cards.card[i].pe_count), TG_HALO_THREADS, EARLY,
