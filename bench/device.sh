@@ -3,9 +3,12 @@
 # Builds throng on a machine with GPUs, checks the device code, then measures it: about 8 minutes at
 # most. Logs go to $OUT if it is set, else to build/device. The short table comes last.
 #   bench/device.sh [PRESET]     cuda (default) or nvshmem
+#   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
 set -u
 cd "$(dirname "$0")/.." || exit 3
 preset=${1:-cuda}
+sanitize=
+[ "$preset" != sanitize ] || { sanitize=1 preset=cuda; }
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -35,6 +38,17 @@ step() {
 step configure 60 cmake --preset "$preset" -DTG_TESTS=OFF -DCMAKE_CUDA_ARCHITECTURES=90 || exit 1
 step build 240 cmake --build "build/$preset" --parallel "$(nproc)" || exit 1
 build=build/$preset
+if [ -n "$sanitize" ]; then
+  for tool in memcheck synccheck racecheck; do
+    step "$tool" 120 env CUDA_VISIBLE_DEVICES=0 compute-sanitizer --tool $tool --error-exitcode 9 \
+      "$build/halo_gpu_halo" 1 quick
+    grep -E 'FAILED|passed|ERROR SUMMARY|hazard' "$out/$tool.log" | head -n 20
+  done
+  echo
+  echo "summary"
+  cat "$summary"
+  exit $failures
+fi
 step info 60 "$build/throng" info
 cat "$out/info.log"
 for program in "$build"/*_gpu_*; do

@@ -27,6 +27,7 @@ typedef struct tg_device_layout {
   size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
   size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
+  size_t rows, tree; /* derived from these (tables.cu) */
   size_t bytes;
 } tg_device_layout;
 
@@ -46,6 +47,8 @@ struct tg_device_halo {
   bool double_precision, bulk, returns_forces, direct;
   double deadline_s;
   int pe_count, channel_count;
+  int grid[3];   /* of the plan: PEs along x, y, z */
+  int row_words; /* of a row of the table of sums (mail_forces.cuh): 4, 8; 0: there is none */
   size_t home_capacity, local_capacity, send_capacity, copy_capacity;
   std::vector<size_t> capacity, slice, send_slot; /* [channel_count] */
   tg_device_layout layout;
@@ -56,9 +59,12 @@ struct tg_device_halo {
   unsigned** abort_of[TG_MOST_CARDS];
   tg_halo_fault* fault[TG_MOST_CARDS];
   int send_blocks, return_blocks; /* of one channel of one PE */
-  int post_blocks;                /* the same for positions by mail; 0: they go by flags */
+  int post_blocks;                /* of a PE, for positions by mail; 0: they go by flags */
+  int post_back_blocks;           /* the same for forces */
+  bool overlaps; /* a kernel may start before the one ahead of it has ended (mail.cuh) */
   tg_device_halo_counters counters;
   struct tg_device_trace* trace; /* NULL: kernels without stamps, nothing is recorded */
+  bool by_mail;                  /* another kernel posted the latest positions: take them in */
   bool positions_out;            /* positions were sent, forces have not come back */
   bool capturing;
 };
@@ -87,6 +93,9 @@ void tg_device_trace_free(tg_device_halo* halo);
 int64_t tg_device_cpu_now(const tg_device_halo* halo);
 void tg_device_cpu_did(tg_device_halo* halo, const char* what, int64_t begin_ns);
 void tg_device_copy_event(tg_device_halo* halo, int p, int c, bool forces, bool begins);
+
+/* tables.cu: after every upload. Ends with all cards synchronized. */
+tg_status tg_device_tables_make(tg_device_halo* halo);
 
 /* schedules.cu */
 /* Where the kernels of that file stamp, on a card. */

@@ -346,7 +346,8 @@ tg_status tg_device_halo_trace_stop(tg_device_halo* halo, const char* prefix, tg
     tg_free(found.traces);
   }
   tg_device_trace_free(halo);
-  return status;
+  return status == TG_OK ? tg_device_grids_choose(halo)
+                         : status; /* of the kernels without stamps */
 }
 
 tg_status tg_device_halo_work_begin(tg_device_halo* halo, double microseconds) {
