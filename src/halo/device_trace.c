@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-typedef enum arrow { NONE, OUT, BACK_OUT, IN, BACK_IN } arrow;
+typedef enum arrow { NONE, OUT, BACK_OUT, IN, BACK_IN, THROUGH } arrow;
 
 static const struct {
   const char* name;
@@ -21,9 +21,9 @@ static const struct {
     [TG_STAGE_WAIT] = {"wait for positions", IN},
     [TG_STAGE_CONSUMED] = {"wait until read", NONE},
     [TG_STAGE_POST_HOME] = {"post home atoms", NONE},
-    [TG_STAGE_POST_FORWARDED] = {"await letters and forward them", IN},
-    [TG_STAGE_POSTED] = {"last one posted", OUT},
-    [TG_STAGE_RECEIVE] = {"await letters and unpack them", IN},
+    [TG_STAGE_POST_FORWARDED] = {"await the last letter, forward it", THROUGH},
+    [TG_STAGE_POST_LAST] = {"post the last atom", OUT},
+    [TG_STAGE_RECEIVE] = {"await the last letter, unpack it", IN},
     [TG_STAGE_RETURN] = {"return forces", NONE},
     [TG_STAGE_RETURN_RAISE] = {"raise flag (last block)", BACK_OUT},
     [TG_STAGE_RETURN_WAIT] = {"wait for forces", BACK_IN},
@@ -98,6 +98,11 @@ static void set_arrow(tg_trace_event* event, const tg_stamp_row* row, const tg_s
     case BACK_OUT:
       event->peer = row->from[own];
       event->arrow_out = arrow_number(stamp->number, own, 1, event->peer);
+      break;
+    case THROUGH:
+      event->arrow_out = arrow_number(stamp->number, own, 0, row->to[own]);
+      event->peer = row->from[part];
+      event->arrow_in = arrow_number(stamp->number, part, 0, row->pe);
       break;
     case IN:
       event->peer = row->from[part];

@@ -26,9 +26,9 @@ typedef enum tg_stage {
   TG_STAGE_WAIT,  /* for the positions of channel `part` */
   TG_STAGE_CONSUMED,
   TG_STAGE_POST_HOME,
-  TG_STAGE_POST_FORWARDED, /* of channel `part`, each as its letter came */
-  TG_STAGE_POSTED,
-  TG_STAGE_RECEIVE, /* letters awaited and unpacked */
+  TG_STAGE_POST_FORWARDED, /* an atom that channel `part` brought */
+  TG_STAGE_POST_LAST,
+  TG_STAGE_RECEIVE, /* a letter awaited and unpacked */
   TG_STAGE_RETURN,  /* forces posted or reduced */
   TG_STAGE_RETURN_RAISE,
   TG_STAGE_RETURN_WAIT, /* for the forces of channel `part` */
@@ -53,15 +53,21 @@ typedef struct tg_stamp {
 #define TG_BOTH_SIDES static inline
 #endif
 
-/** Rows of a PE: positions out and in and forces back by channel, then these. */
-TG_BOTH_SIDES int tg_row_out(int channel) { return channel; }
-TG_BOTH_SIDES int tg_row_in(int channel_count, int channel) { return channel_count + channel; }
+/** Rows of a PE. By channel: positions out, the last atom of them where it is recorded by itself,
+ * positions in, forces back. Then home atoms, and local work. */
+TG_BOTH_SIDES int tg_row_out(int channel) { return 2 * channel; }
+TG_BOTH_SIDES int tg_row_last(int channel) { return 2 * channel + 1; }
+TG_BOTH_SIDES int tg_row_in(int channel_count, int channel) { return 2 * channel_count + channel; }
 TG_BOTH_SIDES int tg_row_back(int channel_count, int channel) {
-  return 2 * channel_count + channel;
+  return 3 * channel_count + channel;
 }
-TG_BOTH_SIDES int tg_row_home(int channel_count) { return 3 * channel_count; }
-TG_BOTH_SIDES int tg_row_work(int channel_count) { return 3 * channel_count + 1; }
-TG_BOTH_SIDES int tg_row_count(int channel_count) { return 3 * channel_count + 2; }
+TG_BOTH_SIDES int tg_row_home(int channel_count) { return 4 * channel_count; }
+TG_BOTH_SIDES int tg_row_work(int channel_count) { return 4 * channel_count + 1; }
+TG_BOTH_SIDES int tg_row_count(int channel_count) { return 4 * channel_count + 2; }
+/** -1: of none. */
+TG_BOTH_SIDES int tg_row_channel(int channel_count, int row) {
+  return row < 2 * channel_count ? row / 2 : row < 4 * channel_count ? row % channel_count : -1;
+}
 
 /** Finer times where the GPU's clock ticks coarsely: time_ns was read as the last tick, so each
  * stamp bounds how its multiprocessor's cycles lie in time, and all together bound it closely.

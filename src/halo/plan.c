@@ -58,7 +58,7 @@ tg_status tg_halo_create(tg_world* world, const tg_halo_params* params, tg_halo*
   if (status == TG_OK) status = TG_ALLOCATE(1, "a halo", &halo);
   if (status == TG_OK) status = tg_halo_lanes_create(&halo->lanes);
   status = tg_world_agree(world, status);
-  if (status != TG_OK) {
+  if (status != TG_OK || !halo) {
     tg_halo_destroy(&halo);
     return status;
   }

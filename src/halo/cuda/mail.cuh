@@ -55,6 +55,14 @@ static __device__ __forceinline__ int tg_mail_channel_of(const tg_mail_site<T, N
   return c;
 }
 
+/* The channel of a slot. */
+template <typename T, int N>
+static __device__ __forceinline__ int tg_mail_channel_at(const tg_mail_site<T, N>& site, int slot) {
+  int c = 0;
+  while (c + 1 < site.channel_count && slot >= site.send_slot[c + 1]) c++;
+  return c;
+}
+
 /* An entry of a channel, both ways: what this thread sends and what it receives. */
 template <typename T>
 struct tg_parcel {
@@ -91,41 +99,34 @@ static __device__ __forceinline__ tg_parcel<T> tg_parcel_load(const tg_mail_site
   return parcel;
 }
 
-/* A stamp by the one thread that serves an entry. */
-template <typename T, int N>
-static __device__ __forceinline__ void tg_stamp_parcel(const tg_mail_site<T, N>& site,
-                                                       const tg_parcel<T>& parcel, bool in,
-                                                       tg_stage stage, uint64_t number) {
-  int c = 0, part;
-  while (c + 1 < site.channel_count && parcel.slot >= site.send_slot[c + 1]) c++;
-  part = c;
-  if (stage == TG_STAGE_POST_FORWARDED) /* what brought it */
-    for (part = 0; (int)parcel.atom - site.home_capacity >= site.send_slot[part + 1];) part++;
-  tg_stamp_write((int)blockIdx.y, in ? tg_row_in(site.channel_count, c) : tg_row_out(c), stage,
-                 part, number);
-}
-
-/* Stamps of a channel: its first entry's thread says when it begins and has sent, its last one's,
- * which may be forwarded, when that has gone and when it came. */
+/* Stamps of a channel: of its first entry and, on a row of its own, of its last one, which is the
+ * one to be forwarded if any is. Each by the thread that serves it. */
 template <bool TRACED, typename T, int N>
 static __device__ __forceinline__ void tg_stamp_send(const tg_mail_site<T, N>& site,
                                                      const tg_parcel<T>& parcel, bool before,
                                                      uint64_t number) {
   if (!TRACED || parcel.k >= parcel.send_count) return;
-  if (parcel.k == 0)
-    tg_stamp_parcel(site, parcel, false, before ? TG_STAGE_BEGIN : TG_STAGE_POST_HOME, number);
-  if (before || parcel.k != parcel.send_count - 1) return;
-  if (parcel.atom >= (uint32_t)site.home_capacity)
-    tg_stamp_parcel(site, parcel, false, TG_STAGE_POST_FORWARDED, number);
-  tg_stamp_parcel(site, parcel, false, TG_STAGE_POSTED, number);
+  const int pe = (int)blockIdx.y, c = tg_mail_channel_at(site, parcel.slot);
+  const int came = (int)parcel.atom - site.home_capacity; /* in this slot; below 0: home */
+  if (parcel.k == parcel.send_count - 1) {
+    const tg_stage stage = before      ? TG_STAGE_BEGIN
+                           : came >= 0 ? TG_STAGE_POST_FORWARDED
+                                       : TG_STAGE_POST_LAST;
+    tg_stamp_write(pe, tg_row_last(c), stage, came >= 0 ? tg_mail_channel_at(site, came) : c,
+                   number);
+  } else if (parcel.k == 0) {
+    tg_stamp_write(pe, tg_row_out(c), before ? TG_STAGE_BEGIN : TG_STAGE_POST_HOME, c, number);
+  }
 }
 
 template <bool TRACED, typename T, int N>
 static __device__ __forceinline__ void tg_stamp_receive(const tg_mail_site<T, N>& site,
                                                         const tg_parcel<T>& parcel, bool before,
                                                         uint64_t number) {
-  if (TRACED && parcel.arrives && parcel.receive_count > 0 && parcel.k == parcel.receive_count - 1)
-    tg_stamp_parcel(site, parcel, true, before ? TG_STAGE_BEGIN : TG_STAGE_RECEIVE, number);
+  if (!TRACED || !parcel.arrives || parcel.k != parcel.receive_count - 1) return;
+  const int c = tg_mail_channel_at(site, parcel.slot);
+  tg_stamp_write((int)blockIdx.y, tg_row_in(site.channel_count, c),
+                 before ? TG_STAGE_BEGIN : TG_STAGE_RECEIVE, c, number);
 }
 
 /* Sends an atom: at once if it is at home, else as soon as its own letter is there. */

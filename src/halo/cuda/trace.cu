@@ -220,6 +220,8 @@ static void name_lines(const tg_device_halo* halo, int card, tg_trace* trace) {
     tg_trace_name_line(trace, first + tg_row_home(channels), "PE %d: forces to home atoms", pe);
     for (int c = 0; c < channels; c++) {
       tg_trace_name_line(trace, first + tg_row_out(c), "PE %d: %s %d, positions out", pe, part, c);
+      tg_trace_name_line(trace, first + tg_row_last(c), "PE %d: %s %d, its last atom out", pe, part,
+                         c);
       tg_trace_name_line(trace, first + tg_row_in(channels, c), "PE %d: %s %d, positions in", pe,
                          part, c);
       tg_trace_name_line(trace, first + tg_row_back(channels, c), "PE %d: %s %d, forces", pe, part,
@@ -256,7 +258,7 @@ static tg_status read_stamps(tg_device_halo* halo, int i, int64_t ahead, tg_trac
     who.pe = pe;
     who.to = halo->pes[(size_t)pe].to.data();
     who.from = halo->pes[(size_t)pe].from.data();
-    who.channel = row < 3 * channels ? row % channels : -1;
+    who.channel = tg_row_channel(channels, row);
     who.ahead_ns = ahead;
     tg_stamps_record(out, &who, flat.data() + at, counts[r]);
     at += counts[r];
