@@ -5,8 +5,8 @@
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
  * failed"; without a GPU it says so and exits 77 (skipped).
  *
- *   halo_gpu_halo [GPUS] [quick]     GPUS: only with so many; quick: a part that is short enough for
- *                                    compute-sanitizer, with deadlines that suit its pace */
+ *   halo_gpu_halo [GPUS] [quick]     GPUS: only with so many; quick: a part that is short enough
+ * for compute-sanitizer, with deadlines that suit its pace */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,7 +294,8 @@ static std::vector<double> staged_sums(const scene* s) {
 static bool same_bits(const layout* wanted, int gpus, bool wide) {
   scene staged;
   RUN(scene_make(wanted, 0, false, &staged));
-  const std::vector<double> sums = wide ? staged_sums<double>(&staged) : staged_sums<float>(&staged);
+  const std::vector<double> sums =
+      wide ? staged_sums<double>(&staged) : staged_sums<float>(&staged);
   for (const way& w : ways) {
     if (w.force_return && strcmp(w.force_return, "reduce") == 0) continue;
     scene s;
@@ -526,19 +527,23 @@ static bool thousand(const way* w, const int grid[3], int gpus, bool forces, sen
   bool right = true, host = strcmp(w->schedule, "host") == 0;
   for (int p = 0; p < s.plan.pe_count; p++) RUN(watch_make(&s, h.halo, p, &watches[p], &memory[p]));
   if (host) {
-    for (int n = 0; n < graph_launches && right; n++) right = queue_step(h.halo, watches, how, forces);
+    for (int n = 0; n < graph_launches && right; n++)
+      right = queue_step(h.halo, watches, how, forces);
   } else {
     RUN(tg_device_halo_graph_begin(h.halo));
     for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, how, forces);
     RUN(tg_device_halo_graph_end(h.halo, &h.graph));
-    for (int n = 0; n < graph_launches && right; n++) RUN(tg_device_halo_graph_launch(h.halo, h.graph));
+    for (int n = 0; n < graph_launches && right; n++)
+      RUN(tg_device_halo_graph_launch(h.halo, h.graph));
   }
   RUN(tg_device_halo_synchronize(h.halo));
   for (int p = 0; p < s.plan.pe_count; p++) {
     unsigned found[2];
     cudaMemcpy(found, watches[p].step, sizeof found, cudaMemcpyDeviceToHost);
     cudaFree(memory[p]);
-    right = expect(found[0] == (unsigned)graph_launches * (host ? 1u : 10u), "all steps were made") && right;
+    right =
+        expect(found[0] == (unsigned)graph_launches * (host ? 1u : 10u), "all steps were made") &&
+        right;
     right = expect(found[1] == 0, "nothing stale") && right;
   }
   return right;

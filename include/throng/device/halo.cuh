@@ -266,8 +266,8 @@ static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, T f[
   return tg_halo_open(low, high, f, number);
 }
 
-/** Must a wait for a letter, begun at `start`, end without it? If so, the record is written. Kept out
- * of the loops that poll, for their registers' sake. */
+/** Must a wait for a letter, begun at `start`, end without it? If so, the record is written. Kept
+ * out of the loops that poll, for their registers' sake. */
 template <typename T>
 static __device__ __noinline__ bool tg_halo_letter_overdue(const tg_halo_port<T>* port,
                                                            const uint64_t* mail,

@@ -70,9 +70,7 @@ static tg_status choose_kernels(tg_device_halo* halo) {
     if (halo->cards.card[i].pe_count > most_pes) most_pes = halo->cards.card[i].pe_count;
   }
   if (halo->force_return == TG_HALO_PUT && most_pes <= TG_MAIL_FEW)
-    halo->row_words = halo->channel_count < 4                   ? 4
-                      : halo->direct && halo->channel_count < 8 ? 8
-                                                                : 0;
+    halo->row_words = halo->channel_count < 4 ? 4 : halo->direct && halo->channel_count < 8 ? 8 : 0;
   return TG_OK;
 }
 

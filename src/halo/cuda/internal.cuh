@@ -46,8 +46,8 @@ struct tg_device_halo {
   bool double_precision, bulk, returns_forces, direct;
   double deadline_s;
   int pe_count, channel_count;
-  int grid[3]; /* of the plan: PEs along x, y, z */
-  int row_words; /* of a row of the table of sums (mail.cuh): 4, 8; 0: there is none */
+  int grid[3];   /* of the plan: PEs along x, y, z */
+  int row_words; /* of a row of the table of sums (mail_forces.cuh): 4, 8; 0: there is none */
   size_t home_capacity, local_capacity, send_capacity, copy_capacity;
   std::vector<size_t> capacity, slice, send_slot; /* [channel_count] */
   tg_device_layout layout;
@@ -58,9 +58,9 @@ struct tg_device_halo {
   unsigned** abort_of[TG_MOST_CARDS];
   tg_halo_fault* fault[TG_MOST_CARDS];
   int send_blocks, return_blocks; /* of one channel of one PE */
-  int post_blocks;      /* of a PE, for positions by mail; 0: they go by flags */
-  int post_back_blocks; /* the same for forces */
-  bool overlaps;        /* a kernel may start before the one ahead of it has ended (mail.cuh) */
+  int post_blocks;                /* of a PE, for positions by mail; 0: they go by flags */
+  int post_back_blocks;           /* the same for forces */
+  bool overlaps; /* a kernel may start before the one ahead of it has ended (mail.cuh) */
   tg_device_halo_counters counters;
   bool by_mail;       /* another kernel posted the latest positions: take them in */
   bool positions_out; /* positions were sent, forces have not come back */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of the halo exchange; protocol and words in throng/device/halo.cuh.
+/* The kernels of the halo exchange that work with flags, or with kernels' ends; those by mail are
+ * in mail.cuh. Protocol and words in throng/device/halo.cuh.
  *
  * Launch shape of all: blockIdx.z is the PE among those of the card, blockIdx.y the channel (from
  * first_channel on), blockIdx.x shares its atoms. Threads go over single components, so that a
@@ -11,12 +12,16 @@
 
 #include "halo/cuda/tree.cuh"
 
+/* A kernel may be launched so that it starts before those ahead of it in its stream have ended
+ * (schedules.cu). It waits here for their end, and sees all they stored. */
 static __device__ __forceinline__ void tg_after_earlier_kernels(void) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" : : : "memory");
 #endif
 }
 
+/* Once all blocks have come here, the next kernel of the stream may start likewise. After the wait
+ * above, so that no more than two kernels are on the card at a time. */
 static __device__ __forceinline__ void tg_next_kernel_may_start(void) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
@@ -154,8 +159,8 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
 }
 
-/* One component of atom `at`'s force and all that came back for it, in the order in which forwarding
- * adds it. */
+/* One component of atom `at`'s force and all that came back for it, in the order in which
+ * forwarding adds it. */
 template <typename T, int RETURN>
 static __device__ __forceinline__ T tg_gather(const tg_halo_port<T>* port, size_t at, int d) {
   T sum = port->f[3 * at + d];
@@ -278,11 +283,44 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     port->f[3 * (size_t)index[i / 3] + i % 3] += in[i];
 }
 
+/* No force return: what a thread does for one channel before positions may go. Read from the plan
+ * before the kernels ahead have ended. */
+struct tg_halo_turn {
+  uint64_t* out;        /* to the sender: we have read the exchange before; or NULL */
+  const uint64_t* flag; /* from the reader, the same; or NULL */
+  int reader;
+};
+
+/* A thread a channel; the first block tells the senders. */
+template <typename T>
+static __device__ __forceinline__ tg_halo_turn tg_halo_turn_load(const tg_halo_channel<T>* channels,
+                                                                 const uint64_t* consumed,
+                                                                 int count) {
+  tg_halo_turn turn = {nullptr, nullptr, 0};
+  const int c = (int)threadIdx.x;
+  if (c >= count) return turn;
+  if (channels[c].from_elsewhere && blockIdx.x == 0) turn.out = channels[c].consumed_out;
+  if (channels[c].to_elsewhere) turn.flag = &consumed[c];
+  turn.reader = channels[c].to;
+  return turn;
+}
+
+/* The whole block. */
+template <typename T>
+static __device__ __forceinline__ bool tg_halo_turn_take(const tg_halo_port<T>* port,
+                                                         const tg_halo_turn& turn,
+                                                         uint64_t number) {
+  if (turn.out) tg_halo_store_release(turn.out, number - 1);
+  bool good = !turn.flag || tg_halo_wait_thread(port, turn.flag, number - 1, turn.reader,
+                                                (int)threadIdx.x, TG_HALO_CONSUMED);
+  return !__syncthreads_or(!good);
+}
+
 /* Schedule direct, the producer: a kernel that moves home atoms, x += v dt, and sends each one
  * straight to the neighbours that need it: push = 1, by stores and flags; 2, by mail; 0, not at
  * all, to see what the pushing costs. v: [home_count][3]. */
 template <typename T>
-static __global__ void __launch_bounds__(TG_HALO_THREADS)
+static __global__ void __launch_bounds__(TG_HALO_THREADS, 4)
     tg_move_atoms(const tg_halo_port<T>* ports, const T* const* velocities, T dt, int push,
                   int consume) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
@@ -292,6 +330,8 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
   T* x = port->x;
   uint32_t first = 0, end = 0;
   tg_halo_copy<T> copy = {};
+  tg_halo_turn turn = {};
+  if (push && consume) turn = tg_halo_turn_load(port->channel, port->consumed, port->channel_count);
   if (push && start < home_count) { /* maps, before the kernels ahead have ended */
     first = port->copy_start[start];
     end = port->copy_start[start + 1];
@@ -300,10 +340,7 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
   tg_after_earlier_kernels();
   tg_next_kernel_may_start();
   uint64_t number = tg_halo_next(port);
-  if (push && consume) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) tg_halo_consumed(port, number - 1);
-    if (!tg_halo_may_push(port, number)) return;
-  }
+  if (push && consume && !tg_halo_turn_take(port, turn, number)) return;
   for (int i = start; i < home_count; i += stride) {
     T at[3];
     for (int d = 0; d < 3; d++)

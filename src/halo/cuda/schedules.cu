@@ -10,7 +10,7 @@
 
 #include "base/timer.h"
 #include "halo/cuda/internal.cuh"
-#include "halo/cuda/mail.cuh"
+#include "halo/cuda/mail_forces.cuh"
 
 enum { MOST_BLOCKS = 128, COMPONENTS_PER_THREAD = 2 };
 
@@ -73,8 +73,7 @@ static int mail_blocks(const tg_device_halo* halo) {
 
 static int most_pes_of(const tg_device_halo* halo) {
   int most = 1;
-  for (int i = 0; i < halo->cards.count; i++)
-    most = std::max(most, halo->cards.card[i].pe_count);
+  for (int i = 0; i < halo->cards.count; i++) most = std::max(most, halo->cards.card[i].pe_count);
   return most;
 }
 
@@ -93,10 +92,9 @@ static tg_status mail_grids(tg_device_halo* halo) {
                    "halo: %d processing elements on one GPU, at most %d; use more GPUs or fewer "
                    "processing elements",
                    most_pes, (int)TG_MAIL_MANY);
-  TG_TRY(few(halo) ? resident_blocks(halo, tg_post_positions<T, TG_MAIL_FEW>, TG_MAIL_THREADS,
-                                     &there)
-                   : resident_blocks(halo, tg_post_positions<T, TG_MAIL_MANY>, TG_MAIL_THREADS,
-                                     &there));
+  TG_TRY(few(halo)
+             ? resident_blocks(halo, tg_post_positions<T, TG_MAIL_FEW>, TG_MAIL_THREADS, &there)
+             : resident_blocks(halo, tg_post_positions<T, TG_MAIL_MANY>, TG_MAIL_THREADS, &there));
   TG_TRY(halo->row_words == 8
              ? resident_blocks(halo, tg_post_forces<T, 8, true>, TG_MAIL_THREADS, &back)
          : halo->row_words == 4 && halo->direct
@@ -214,8 +212,8 @@ static tg_status send_by_copies(tg_device_halo* halo, bool host) {
   if (!host && !halo->returns_forces) TG_TRY(meet(halo)); /* receivers have read the last ones */
   for (int c = 0; c < halo->channel_count; c++) {
     for (int i = 0; i < halo->cards.count; i++)
-      TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN, tg_pack_positions<T>,
-                    (const tg_halo_port<T>*)halo->ports[i], c));
+      TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN,
+                    tg_pack_positions<T>, (const tg_halo_port<T>*)halo->ports[i], c));
     if (host) TG_TRY(wait_all(halo, counts));
     TG_TRY(copy_channel(halo, counts, c, false));
     TG_TRY(host ? wait_all(halo, counts) : meet(halo));
@@ -231,8 +229,8 @@ static tg_status return_by_copies(tg_device_halo* halo, bool host) {
     TG_TRY(copy_channel(halo, counts, c, true));
     TG_TRY(host ? wait_all(halo, counts) : meet(halo));
     for (int i = 0; i < halo->cards.count; i++)
-      TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN, tg_unpack_forces<T>,
-                    (const tg_halo_port<T>*)halo->ports[i], c));
+      TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN,
+                    tg_unpack_forces<T>, (const tg_halo_port<T>*)halo->ports[i], c));
   }
   return TG_OK;
 }
@@ -243,7 +241,8 @@ static tg_status send_from(tg_device_halo* halo, int card, dim3 grid, bool coope
   const tg_halo_port<T>* ports = (const tg_halo_port<T>*)halo->ports[card];
   int consume = !halo->returns_forces;
   return launch(halo, &halo->counters.positions, card, grid, TG_HALO_THREADS,
-                cooperative ? COOPERATIVE : PLAIN, halo->bulk ? tg_send_positions<T, true> : tg_send_positions<T, false>, ports,
+                cooperative ? COOPERATIVE : PLAIN,
+                halo->bulk ? tg_send_positions<T, true> : tg_send_positions<T, false>, ports,
                 first_channel, consume);
 }
 
@@ -270,8 +269,7 @@ static tg_mail_site<T, N> site_of(const tg_device_halo* halo, int card_number) {
     site.send_slot[c] = (int)(there ? halo->send_slot[(size_t)c] : halo->send_capacity);
     site.first_block[c] = there ? site.blocks : INT32_MAX;
     if (there)
-      site.blocks +=
-          (int)((halo->capacity[(size_t)c] + TG_MAIL_THREADS - 1) / TG_MAIL_THREADS);
+      site.blocks += (int)((halo->capacity[(size_t)c] + TG_MAIL_THREADS - 1) / TG_MAIL_THREADS);
   }
   site.blocks = std::max(site.blocks, 1);
   return site;
@@ -332,8 +330,8 @@ static tg_status give_back(tg_device_halo* halo) {
   if (halo->schedule == TG_DEVICE_PULSE) {
     for (int c = halo->channel_count - 1; c >= 0; c--)
       for (int i = 0; i < halo->cards.count; i++)
-        TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN, tg_pull_forces<T>,
-                      (const tg_halo_port<T>*)halo->ports[i], c));
+        TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN,
+                      tg_pull_forces<T>, (const tg_halo_port<T>*)halo->ports[i], c));
     return TG_OK;
   }
   if (halo->force_return == TG_HALO_PUT) return post_back<T>(halo);
@@ -392,9 +390,8 @@ static tg_status move(tg_device_halo* halo, double dt, int push) {
     int resident = halo->send_blocks * std::max(halo->channel_count, 1);
     dim3 grid((unsigned)std::max((size_t)1, std::min(atoms, (size_t)resident)), 1, pes);
     TG_TRY(launch(halo, &halo->counters.positions, i, grid, TG_HALO_THREADS, EARLY,
-                  tg_move_atoms<T>,
-                  (const tg_halo_port<T>*)halo->ports[i], (const T* const*)halo->velocities[i],
-                  (T)dt, push, (int)!halo->returns_forces));
+                  tg_move_atoms<T>, (const tg_halo_port<T>*)halo->ports[i],
+                  (const T* const*)halo->velocities[i], (T)dt, push, (int)!halo->returns_forces));
   }
   return TG_OK;
 }
@@ -422,10 +419,10 @@ tg_status tg_device_halo_posted(tg_device_halo* halo) { return pushed(halo, true
 template <typename T, int N>
 static tg_status take(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++)
-    TG_TRY(launch(halo, &halo->counters.positions, i,
-                  dim3((unsigned)std::max(halo->post_blocks, 1),
-                       (unsigned)halo->cards.card[i].pe_count),
-                  TG_MAIL_THREADS, EARLY, tg_take_positions<T, N>, site_of<T, N>(halo, i)));
+    TG_TRY(launch(
+        halo, &halo->counters.positions, i,
+        dim3((unsigned)std::max(halo->post_blocks, 1), (unsigned)halo->cards.card[i].pe_count),
+        TG_MAIL_THREADS, EARLY, tg_take_positions<T, N>, site_of<T, N>(halo, i)));
   return TG_OK;
 }
 
@@ -434,8 +431,8 @@ static tg_status await(tg_device_halo* halo) {
   if (halo->by_mail) return few(halo) ? take<T, TG_MAIL_FEW>(halo) : take<T, TG_MAIL_MANY>(halo);
   for (int i = 0; i < halo->cards.count; i++)
     TG_TRY(launch(halo, &halo->counters.positions, i,
-                  dim3(1, halo->channel_count, halo->cards.card[i].pe_count), TG_HALO_THREADS, EARLY,
-                  tg_await_positions<T>, (const tg_halo_port<T>*)halo->ports[i]));
+                  dim3(1, halo->channel_count, halo->cards.card[i].pe_count), TG_HALO_THREADS,
+                  EARLY, tg_await_positions<T>, (const tg_halo_port<T>*)halo->ports[i]));
   return TG_OK;
 }
 

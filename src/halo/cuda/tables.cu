@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables that the kernels of mail.cuh and the force return pull read, derived on the device from
+/* Tables that the kernels of mail_forces.cuh and the force return pull read, derived on the device from
  * the maps of a plan, however those came to be: the rows of what is summed, and the order in which
  * a direct exchange adds. */
 #include <algorithm>
 
 #include "halo/cuda/internal.cuh"
-#include "halo/cuda/mail.cuh"
+#include "halo/cuda/mail_forces.cuh"
 
 /* Direct exchange: in which order a tree takes the channels, and their kinds (tree.cuh). */
 typedef struct channel_order {
@@ -90,8 +90,8 @@ static tg_status make(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
-    TG_TRY(tg_cuda_status(cudaStreamSynchronize(card->stream), card->device,
-                          "preparing a halo plan"));
+    TG_TRY(
+        tg_cuda_status(cudaStreamSynchronize(card->stream), card->device, "preparing a halo plan"));
   }
   return TG_OK;
 }

@@ -79,11 +79,11 @@ tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* pl
 tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* plan) {
   for (int d = 0; d < 3; d++)
     if (plan->grid[d] != halo->grid[d])
-      return tg_fail(TG_ERR_MACHINE,
-                     "halo: a plan for %d x %d x %d domains, where memory was laid out for %d x %d x "
-                     "%d; make a new halo",
-                     plan->grid[0], plan->grid[1], plan->grid[2], halo->grid[0], halo->grid[1],
-                     halo->grid[2]);
+      return tg_fail(
+          TG_ERR_MACHINE,
+          "halo: a plan for %d x %d x %d domains, where memory was laid out for %d x %d x "
+          "%d; make a new halo",
+          plan->grid[0], plan->grid[1], plan->grid[2], halo->grid[0], halo->grid[1], halo->grid[2]);
   if (plan->pe_count != halo->pe_count || plan->channel_count != halo->channel_count ||
       plan->direct != halo->direct)
     return tg_fail(TG_ERR_MACHINE,
