@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables that the kernels of mail_forces.cuh and the force return pull read, derived on the device from
- * the maps of a plan, however those came to be: the rows of what is summed, and the order in which
- * a direct exchange adds. */
+/* Tables that the kernels of mail_forces.cuh and the force return pull read, derived on the device
+ * from the maps of a plan, however those came to be: the rows of what is summed, and the order in
+ * which a direct exchange adds. */
 #include <algorithm>
 
 #include "halo/cuda/internal.cuh"
