@@ -738,8 +738,9 @@ static void all_on(int gpus) {
     const int grid[3] = {2, 2, 1};
     if (strcmp(w.schedule, "host") && strcmp(w.schedule, "stream"))
       report(graph_and_replan(&w, gpus), name_of("graph and new plan", &w, grid, gpus));
-    /* flags inside a kernel: on one card only where it forwards or gathers */
-    if (!strcmp(w.schedule, "fused")) report(stalled(&w, gpus), name_of("stalled", &w, grid, gpus));
+    /* waits inside a kernel: on one card only where it forwards or gathers */
+    if (!strcmp(w.schedule, "fused") || (is_direct(&w) && gpus > 1))
+      report(stalled(&w, gpus), name_of("stalled", &w, grid, gpus));
   }
   report(moves(gpus), "moves");
   report(refusals(gpus), "refusals");

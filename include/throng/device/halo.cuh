@@ -32,7 +32,8 @@
  *
  * An exchange that is a kernel of its own sends positions by mail, too, unless it forwards some and
  * its forces are not put (steps 2 to 4); R's kernel copies them into slice c and brings R.x_flag up
- * to n itself.
+ * to n itself. So may a kernel of the caller (tg_halo_post_atom); then R's tg_device_halo_await
+ * does the rest.
  *
  * A word of mail is written and read by single 16-byte accesses, so whoever finds n in it has the
  * force that came with it: no fence, no count of blocks and no flag behind the data. It holds

@@ -61,7 +61,7 @@ static tg_status check_bulk(const tg_device_halo* halo) {
 
 /* May kernels overlap; and do sums fit rows, with channels and PEs in few bits? */
 static tg_status choose_kernels(tg_device_halo* halo) {
-  halo->overlaps = true;
+  halo->overlaps = tg_device_driver_version() >= 12030; /* graphs with such launches: CUDA 12.3 */
   int most_pes = 0;
   for (int i = 0; i < halo->cards.count; i++) {
     tg_device_info info;

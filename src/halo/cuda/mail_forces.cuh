@@ -200,7 +200,7 @@ static __device__ __forceinline__ void tg_stamp_debt(const tg_mail_site<T, N>& s
  * from, then what came back is added to the home atoms. An atom waits only for its own letters.
  * W words a row: at most W - 1 channels. TREE: direct exchange. */
 template <typename T, int W, bool TREE, bool TRACED>
-static __global__ void __launch_bounds__(TG_MAIL_THREADS, sizeof(T) == 4 ? 5 : 2)
+static __global__ void __launch_bounds__(TG_MAIL_THREADS)
     tg_post_forces(const __grid_constant__ tg_mail_site<T, TG_MAIL_FEW> site) {
   __shared__ const T* near[TG_MAIL_FEW];
   char* memory = site.memory[blockIdx.y];
