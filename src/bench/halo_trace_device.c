@@ -89,7 +89,7 @@ static tg_status record(const tg_bench_trace_scene* s, const tg_device_plan* pla
                                   .double_precision = s->params.double_precision,
                                   .returns_forces = true};
   tg_device_traces traces = {NULL, 0};
-  char prefix[8];
+  char prefix[16];
   snprintf(prefix, sizeof prefix, "%d", way + 1);
   snprintf(group->name, sizeof group->name, "%s", WAYS[way].title);
   TG_TRY(tg_device_halo_create(&params, plan, &halo));
