@@ -154,6 +154,7 @@ void tg_device_halo_destroy(tg_device_halo** halo) {
     cudaSetDevice(one->cards.card[i].device);
     cudaStreamSynchronize(one->cards.card[i].stream);
   }
+  tg_device_trace_free(one);
   for (tg_device_pe& pe : one->pes) cudaFree(pe.memory);
   for (int i = 0; i < one->cards.count; i++) {
     cudaFree(one->ports[i]);
