@@ -32,7 +32,7 @@ static const char mdp[] =
 static const char configuration[] = ENGINE_EXAMPLE "conf.gro";
 static const char topology[] = ENGINE_EXAMPLE "topol.top";
 #define DEADLINE "3" /* a loaded machine has pauses of a second */
-enum { PES = 3, VICTIM = 1, ATTEMPTS = 4, MOST_WORDS = 40 };
+enum { PES = 3, VICTIM = 1, ATTEMPTS = 10, MOST_WORDS = 40 };
 static const double longest_s = 60; /* deadline, patience with the missing, and a loaded machine */
 
 static char run_name[32];
