@@ -26,6 +26,10 @@ foreach(floor device motif comm halo md)
     add_executable(${floor}_${name} ${source})
     target_link_libraries(${floor}_${name} PRIVATE throng)
     target_include_directories(${floor}_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${floor}/${name}_headers) # in place of a library's
+      target_include_directories(${floor}_${name} BEFORE PRIVATE
+        ${PROJECT_SOURCE_DIR}/tests/${floor}/${name}_headers)
+    endif()
     if(TG_TESTS)
       add_test(NAME ${floor}.${name} COMMAND ${floor}_${name})
       set_tests_properties(${floor}.${name} PROPERTIES LABELS "${floor};gpu" SKIP_RETURN_CODE 77 TIMEOUT 600)
