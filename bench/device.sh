@@ -59,6 +59,15 @@ for program in "$build"/*_gpu_*; do
   if [ -n "$only" ] && [ "$test" != "$only" ]; then continue; fi
   step "$test" 150 "$program"
   grep -E 'FAILED|not so|passed' "$out/$test.log" | head -n 40
+  case $test in
+    *_processes) # starts its processes itself, unless mpirun has
+      if command -v mpirun >/dev/null 2>&1; then
+        # shellcheck disable=SC2086 # a list of words
+        step "${test}_mpi_2" 120 $launch "$program"
+        grep -E 'FAILED|not so|passed' "$out/${test}_mpi_2.log" | head -n 40
+      fi
+      ;;
+  esac
   multi_process "$test" || continue
   for word in socket killed; do
     step "${test}_$word" 90 "$program" $word

@@ -46,3 +46,11 @@ foreach(floor device motif comm halo md)
     endif()
   endforeach()
 endforeach()
+
+# An example is a test.
+add_executable(examples_gpu_stencil ${PROJECT_SOURCE_DIR}/examples/stencil-cuda/stencil.cu)
+target_link_libraries(examples_gpu_stencil PRIVATE throng)
+if(TG_TESTS)
+  add_test(NAME examples.gpu_stencil COMMAND examples_gpu_stencil)
+  set_tests_properties(examples.gpu_stencil PROPERTIES LABELS "examples;gpu" SKIP_RETURN_CODE 77 TIMEOUT 120)
+endif()

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A PE's part of a device plan, from the plan that the PEs of a world have made together (plan.c).
  *
- * Staged: the pulses are the messages, word for word. Direct: the halo atoms sorted by their offset,
- * in their order; each PE asks the owners for them by their numbers at home, and so the owners learn
- * what they send. */
+ * Staged: the pulses are the messages, word for word. Direct: the halo atoms sorted by their
+ * offset, in their order; each PE asks the owners for them by their numbers at home, and so the
+ * owners learn what they send. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -74,8 +74,8 @@ static bool comes_from(const uint8_t offset[3], const int wanted[3]) {
 }
 
 /* What a message brings, behind what is in part already; asked: room for its numbers at home. */
-static void sort_in(const tg_halo* halo, const int offset[3], const int* pes,
-                    const uint32_t* atoms, tg_device_part* part, tg_device_message* message) {
+static void sort_in(const tg_halo* halo, const int offset[3], const int* pes, const uint32_t* atoms,
+                    tg_device_part* part, tg_device_message* message) {
   message->to = neighbour(halo, offset, -1);
   message->from = neighbour(halo, offset, 1);
   for (int d = 0; d < 3; d++)

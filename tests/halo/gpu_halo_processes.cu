@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The halo exchange between GPUs of several processes, checked by atom numbers as in gpu_halo.cu.
  *
- * Started by itself it starts the processes of each part, with transport socket for what they say to
- * each other: two with a GPU each that try every schedule and path of transport nvshmem; four that
- * stage through the host; and pairs of which one is stopped, killed, or launches nothing for a
- * while: the other must end with exit code 3, in time, and say for whom it waited. Under mpirun -n 2
- * the processes are there, and the first two parts are done with MPI. Exits with 77 where there are
- * no two GPUs. */
+ * Started by itself it starts the processes of each part, with transport socket for what they say
+ * to each other: two with a GPU each that try every schedule and path of transport nvshmem; four
+ * that stage through the host; and pairs of which one is stopped, killed, or launches nothing for a
+ * while: the other must end with exit code 3, in time, and say for whom it waited. Under mpirun -n
+ * 2 the processes are there, and the first two parts are done with MPI. Exits with 77 where there
+ * are no two GPUs. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,8 +46,8 @@ static void report_all(bool right, const char* what, const way* w, const int gri
   char name[200];
   int64_t wrong = !right;
   snprintf(name, sizeof name, "%s: %s %s %s%s, %d x %d x %d (PE %d)", what, w->schedule,
-           w->force_return ? w->force_return : "-", w->path ? w->path : "-",
-           w->bulk ? " bulk" : "", grid[0], grid[1], grid[2], own_pe);
+           w->force_return ? w->force_return : "-", w->path ? w->path : "-", w->bulk ? " bulk" : "",
+           grid[0], grid[1], grid[2], own_pe);
   if (tg_world_max_int64(world, &wrong, 1) != TG_OK) printf("    %s\n", tg_last_error());
   report(wrong == 0, name);
 }
@@ -63,8 +63,8 @@ static tg_status distributed(const scene* s, bool direct, tg_device_plan* out) {
   memcpy(params.grid, s->wanted.grid, sizeof params.grid);
   tg_halo* halo = NULL;
   TG_TRY(tg_halo_create(world, &params, &halo));
-  tg_status status = tg_halo_plan(halo, box, s->wanted.reach, s->numbers[(size_t)own_pe].size(),
-                                  own_centres(s));
+  tg_status status =
+      tg_halo_plan(halo, box, s->wanted.reach, s->numbers[(size_t)own_pe].size(), own_centres(s));
   if (status == TG_OK) status = tg_device_plan_from_halo(halo, direct, out);
   tg_halo_destroy(&halo);
   return status;
@@ -314,7 +314,8 @@ static void check_way(const way* w, bool nvshmem) {
 static int check_all(bool nvshmem) {
   double start = tg_time_now();
   const size_t count = nvshmem ? sizeof nvshmem_ways / sizeof *nvshmem_ways : 1;
-  for (size_t i = 0; i < count; i++) check_way(nvshmem ? &nvshmem_ways[i] : &staged_ways[i], nvshmem);
+  for (size_t i = 0; i < count; i++)
+    check_way(nvshmem ? &nvshmem_ways[i] : &staged_ways[i], nvshmem);
   static const int grid[3] = {2, 1, 1};
   if (tg_world_pe_count(world) == 2)
     report_all(refusals(nvshmem), "refusals", &staged_ways[0], grid);
@@ -411,8 +412,7 @@ static void start_processes(int count, const char* const words[3], int* codes) {
     setenv("TG_PE", text, 1);
     ids[p] = fork();
     if (ids[p] == 0) {
-      execl("/proc/self/exe", "halo_gpu_halo_processes", words[0], words[1], words[2],
-            (char*)NULL);
+      execl("/proc/self/exe", "halo_gpu_halo_processes", words[0], words[1], words[2], (char*)NULL);
       _exit(127);
     }
   }

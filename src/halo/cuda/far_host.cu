@@ -52,11 +52,10 @@ static tg_status exchange(staged* s, int c, bool forces, char* out, char* in) {
   }
   tg_world_note(s->halo->world, forces ? "forces of halo message" : "positions of halo message", c,
                 s->halo->staged_turn);
-  tg_status status =
-      forces ? tg_world_exchange(s->halo->world, pe->from[(size_t)c], out, up, pe->to[(size_t)c],
-                                 in, down)
-             : tg_world_exchange(s->halo->world, pe->to[(size_t)c], out, down,
-                                 pe->from[(size_t)c], in, up);
+  tg_status status = forces ? tg_world_exchange(s->halo->world, pe->from[(size_t)c], out, up,
+                                                pe->to[(size_t)c], in, down)
+                            : tg_world_exchange(s->halo->world, pe->to[(size_t)c], out, down,
+                                                pe->from[(size_t)c], in, up);
   tg_world_note(s->halo->world, NULL, 0, 0);
   s->counts->blocking_waits++;
   s->counts->wait_s += tg_time_now() - start;
