@@ -429,6 +429,30 @@ static void start_processes(int count, const char* const words[3], int* codes) {
   unsetenv("TG_BOOTSTRAP");
 }
 
+/* A world of one PE has an exchange, too: of nothing. */
+static bool alone(void) {
+  layout wanted = {{1, 1, 1}, 1.0, 200, 1};
+  RUN(open_world("loop"));
+  own_pe = 0;
+  for (const char* schedule : {"host", "fused", "direct"}) {
+    const way w = {schedule, NULL, false};
+    tg_device_halo_params params = params_of(&w, 0, false, true);
+    scene s;
+    holder h;
+    RUN(scene_make(&wanted, 0, is_direct(&w), &s));
+    RUN(open_halo(&s, &params, is_direct(&w), &h.halo));
+    RUN(set_positions(&s, h.halo));
+    RUN(tg_device_halo_positions(h.halo));
+    if (!check_positions(&s, h.halo)) return false;
+    RUN(set_forces(&s, h.halo, false));
+    RUN(tg_device_halo_forces(h.halo));
+    if (!check_forces(&s, h.halo, NULL)) return false;
+    RUN(tg_device_halo_replan(h.halo, &s.plan));
+  }
+  RUN(tg_world_close(&world, TG_OK));
+  return true;
+}
+
 static bool ended_with(int end, int code) { return WIFEXITED(end) && WEXITSTATUS(end) == code; }
 
 static void fault(const char* what, const char* schedule, const char* path) {
@@ -455,6 +479,7 @@ static int drive(void) {
   fault("idle", "pulse", "put");
   fault("kill", "direct", "store");
   fault("kill", "direct", "put");
+  report(alone(), "a world of one");
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;
 }
