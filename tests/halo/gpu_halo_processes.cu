@@ -6,7 +6,9 @@
  * that stage through the host; and pairs of which one is stopped, killed, or launches nothing for a
  * while: the other must end with exit code 3, in time, and say for whom it waited. Under mpirun -n
  * 2 the processes are there, and the first two parts are done with MPI. Exits with 77 where there
- * are no two GPUs. */
+ * are no two GPUs.
+ *
+ *   RUN-MPI: all */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
