@@ -6,10 +6,13 @@
 #                                cuda (default) or nvshmem: found by NVSHMEM_HOME, or in build/deps
 #                                (./dev deps nvshmem); its tests run under mpirun, a GPU per process.
 #                                NAME: only this test, such as comm_gpu_nvshmem, and no benchmark
+#   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
 set -u
 cd "$(dirname "$0")/.." || exit 3
 preset=${1:-cuda}
 only=${2:-}
+sanitize=
+[ "$preset" != sanitize ] || { sanitize=1 preset=cuda; }
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -52,6 +55,17 @@ fi
 step configure 60 cmake --preset "$preset" -DTG_TESTS=OFF -DCMAKE_CUDA_ARCHITECTURES=90 || exit 1
 step build 240 cmake --build "build/$preset" --parallel "$(nproc)" || exit 1
 build=build/$preset
+if [ -n "$sanitize" ]; then
+  for tool in memcheck synccheck racecheck; do
+    step "$tool" 120 env CUDA_VISIBLE_DEVICES=0 compute-sanitizer --tool $tool --error-exitcode 9 \
+      "$build/halo_gpu_halo" 1 quick
+    grep -E 'FAILED|passed|ERROR SUMMARY|hazard' "$out/$tool.log" | head -n 20
+  done
+  echo
+  echo "summary"
+  cat "$summary"
+  exit $failures
+fi
 step info 60 "$build/throng" info
 cat "$out/info.log"
 for program in "$build"/*_gpu_*; do

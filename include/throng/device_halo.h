@@ -110,14 +110,17 @@ tg_status tg_device_halo_set_velocities(tg_device_halo* halo, int pe, const doub
 tg_status tg_device_halo_positions(tg_device_halo* halo);
 tg_status tg_device_halo_forces(tg_device_halo* halo);
 /** Queues x += v dt on home atoms. Schedule direct with push: the same kernel also sends the new
- * positions, in place of tg_device_halo_positions; consumers wait for them:
- * tg_device_halo_await or, in their own kernels, tg_halo_wait_positions. */
+ * positions, in place of tg_device_halo_positions; tg_device_halo_await, queued after it, waits for
+ * them and puts them in place. */
 tg_status tg_device_halo_move(tg_device_halo* halo, double dt, bool push);
 tg_status tg_device_halo_await(tg_device_halo* halo);
 /** Tells the halo that a kernel of the caller, queued before, has pushed this step's positions
  * (tg_halo_push, tg_halo_raise) in place of tg_device_halo_positions. One launch must serve all PEs
- * of a card. */
+ * of a card. Consumers wait by tg_device_halo_await or, in their own kernels, by
+ * tg_halo_wait_positions. */
 tg_status tg_device_halo_pushed(tg_device_halo* halo);
+/** The same, posted (tg_halo_post_atom, tg_halo_posted): consumers need tg_device_halo_await. */
+tg_status tg_device_halo_posted(tg_device_halo* halo);
 /** Blocks until all queued work is done. TG_ERR_MACHINE, naming who waited for whom, where a wait
  * met its deadline; the halo is of no use then, and the world, if any, is aborted. */
 tg_status tg_device_halo_synchronize(tg_device_halo* halo);

@@ -3,8 +3,13 @@
  * brute force over all atoms says; forces must be the sum over the copies.
  *
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
- * failed"; without a GPU it says so and exits 77 (skipped). */
+ * failed"; without a GPU it says so and exits 77 (skipped).
+ *
+ *   halo_gpu_halo [GPUS] [quick]     GPUS: only with so many; quick: a part that is short enough
+ * for compute-sanitizer, with deadlines that suit its pace */
 #include "halo/gpu_scene.cuh"
+
+static int graph_launches = 100; /* of ten steps each */
 
 static const way ways[] = {
     {"host", NULL, false},    {"stream", NULL, false},   {"pulse", NULL, false},
@@ -46,15 +51,37 @@ static bool one_layout(const layout* wanted, const way* w, int gpus, bool wide) 
   return true;
 }
 
-/* Forces in thirds: the same bits every time, and the same for all staged schedules. */
-static bool same_bits(int gpus) {
-  layout wanted = {{2, 2, 2}, 1.25, 500, 1};
-  std::vector<double> first[2];
+/* What a staged exchange must give, added on the host: pulse by pulse, the last one first. */
+template <typename T>
+static std::vector<double> staged_sums(const scene* s) {
+  std::vector<std::vector<T>> f(s->plan.pe_count);
+  for (int p = 0; p < s->plan.pe_count; p++)
+    for (size_t i = 0; i < 3 * s->plan.parts[p].local_count; i++)
+      f[p].push_back((T)copy_force(number_of(s, p, i / 3), p, (int)(i % 3), true));
+  for (int c = s->plan.channel_count - 1; c >= 0; c--)
+    for (int p = 0; p < s->plan.pe_count; p++) {
+      const tg_device_message* m = &s->plan.parts[p].messages[c];
+      const size_t slice = s->plan.parts[m->to].messages[c].receive_start;
+      for (size_t i = 0; i < 3 * m->send_count; i++)
+        f[p][3 * (size_t)m->send[i / 3] + i % 3] += f[m->to][3 * slice + i];
+    }
+  std::vector<double> all;
+  for (int p = 0; p < s->plan.pe_count; p++)
+    for (size_t i = 0; i < 3 * s->plan.parts[p].home_count; i++) all.push_back((double)f[p][i]);
+  return all;
+}
+
+/* Forces in thirds: the same bits every time, and those of the host, for all schedules. */
+static bool same_bits(const layout* wanted, int gpus, bool wide) {
+  scene staged;
+  RUN(scene_make(wanted, 0, false, &staged));
+  const std::vector<double> sums =
+      wide ? staged_sums<double>(&staged) : staged_sums<float>(&staged);
   for (const way& w : ways) {
     if (w.force_return && strcmp(w.force_return, "reduce") == 0) continue;
     scene s;
-    RUN(scene_make(&wanted, 0, is_direct(&w), &s));
-    tg_device_halo_params params = params_of(&w, gpus, false, true);
+    RUN(scene_make(wanted, 0, is_direct(&w), &s));
+    tg_device_halo_params params = params_of(&w, gpus, wide, true);
     holder h;
     RUN(tg_device_halo_create(&params, &s.plan, &h.halo));
     for (int again = 0; again < 2; again++) {
@@ -63,17 +90,17 @@ static bool same_bits(int gpus) {
       RUN(set_forces(&s, h.halo, true));
       RUN(tg_device_halo_forces(h.halo));
       if (!check_forces(&s, h.halo, &all)) return false;
-      std::vector<double>* kept = &first[is_direct(&w)];
-      if (kept->empty()) *kept = all;
-      EXPECT(memcmp(kept->data(), all.data(), all.size() * sizeof(double)) == 0);
+      EXPECT(all.size() == sums.size());
+      bool same = memcmp(sums.data(), all.data(), all.size() * sizeof(double)) == 0;
+      if (!same) printf("    %s %s\n", w.schedule, w.force_return ? w.force_return : "");
+      EXPECT(same);
     }
   }
   return true;
 }
 
-/* 1,000 exchanges, ten to a graph (schedule host: 100, without). push: from the test's own kernel.
- */
-static bool thousand(const way* w, const int grid[3], int gpus, bool forces, bool push) {
+/* 1,000 exchanges (or fewer), ten to a graph (schedule host: a tenth, without). */
+static bool thousand(const way* w, const int grid[3], int gpus, bool forces, sender how) {
   layout wanted = {{grid[0], grid[1], grid[2]}, 1.25, 900, 1};
   scene s;
   RUN(scene_make(&wanted, 0, is_direct(w), &s));
@@ -85,19 +112,23 @@ static bool thousand(const way* w, const int grid[3], int gpus, bool forces, boo
   bool right = true, host = strcmp(w->schedule, "host") == 0;
   for (int p = 0; p < s.plan.pe_count; p++) RUN(watch_make(&s, h.halo, p, &watches[p], &memory[p]));
   if (host) {
-    for (int n = 0; n < 100 && right; n++) right = queue_step(h.halo, watches, push, forces);
+    for (int n = 0; n < graph_launches && right; n++)
+      right = queue_step(h.halo, watches, how, forces);
   } else {
     RUN(tg_device_halo_graph_begin(h.halo));
-    for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, push, forces);
+    for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, how, forces);
     RUN(tg_device_halo_graph_end(h.halo, &h.graph));
-    for (int n = 0; n < 100 && right; n++) RUN(tg_device_halo_graph_launch(h.halo, h.graph));
+    for (int n = 0; n < graph_launches && right; n++)
+      RUN(tg_device_halo_graph_launch(h.halo, h.graph));
   }
   RUN(tg_device_halo_synchronize(h.halo));
   for (int p = 0; p < s.plan.pe_count; p++) {
     unsigned found[2];
     cudaMemcpy(found, watches[p].step, sizeof found, cudaMemcpyDeviceToHost);
     cudaFree(memory[p]);
-    right = expect(found[0] == (host ? 100u : 1000u), "all steps were made") && right;
+    right =
+        expect(found[0] == (unsigned)graph_launches * (host ? 1u : 10u), "all steps were made") &&
+        right;
     right = expect(found[1] == 0, "nothing stale") && right;
   }
   return right;
@@ -123,9 +154,10 @@ static bool graph_and_replan(const way* w, int gpus) {
     RUN(scene_make(&now, round, is_direct(w), &s));
     RUN(tg_device_halo_replan(h.halo, &s.plan));
     RUN(set_positions(&s, h.halo));
+    RUN(set_forces(&s, h.halo, false));
     RUN(tg_device_halo_graph_launch(h.halo, h.graph));
     RUN(tg_device_halo_synchronize(h.halo));
-    if (!check_positions(&s, h.halo)) return false;
+    if (!check_positions(&s, h.halo) || !check_forces(&s, h.halo, NULL)) return false;
   }
   layout many = wanted;
   many.atoms = 3000;
@@ -244,6 +276,13 @@ static const layout layouts[] = {
     {{4, 2, 1}, 1.75, 200, 1},   {{2, 2, 2}, 1.0, 0, 1},    {{2, 1, 1}, 0.5, 1, 1},
 };
 
+/* Several pulses, thin domains, more channels than a row of sums holds. */
+static const layout summed[] = {
+    {{2, 2, 2}, 1.25, 500, 1},   {{3, 1, 1}, 2.0, 200, 1}, {{4, 2, 1}, 1.75, 300, 1},
+    {{1, 1, 3}, 1.5, 200, 0.25}, {{5, 1, 1}, 2.5, 200, 1}, {{2, 3, 3}, 2.0, 500, 1},
+    {{1, 2, 2}, 1.0, 200, 1},
+};
+
 static void all_on(int gpus) {
   for (const layout& wanted : layouts) {
     if (wanted.grid[0] * wanted.grid[1] * wanted.grid[2] < gpus) continue;
@@ -252,30 +291,65 @@ static void all_on(int gpus) {
         report(one_layout(&wanted, &w, gpus, wide != 0),
                name_of(wide ? "layout, double" : "layout", &w, wanted.grid, gpus));
   }
-  report(same_bits(gpus), "the same bits");
+  /* more entries than threads that run at once: blocks go round */
+  static const layout crowded = {{2, 2, 2}, 1.0, 120000, 1};
+  for (const way& w : ways)
+    for (int wide = 0; wide < 2 && w.force_return && !strcmp(w.force_return, "put"); wide++)
+      report(one_layout(&crowded, &w, gpus, wide != 0),
+             name_of(wide ? "crowded, double" : "crowded", &w, crowded.grid, gpus));
+  for (const layout& wanted : summed)
+    for (int wide = 0; wide < 2; wide++)
+      report(same_bits(&wanted, gpus, wide != 0),
+             name_of(wide ? "same bits, double" : "same bits", &ways[0], wanted.grid, gpus));
   static const int grids[][3] = {{2, 1, 1}, {3, 1, 1}, {2, 2, 1}, {2, 2, 2}, {5, 1, 1}};
   for (const int* grid : grids)
     for (const way& w : ways)
       for (int forces = 0; forces < 2; forces++) {
-        report(thousand(&w, grid, gpus, forces != 0, false),
+        report(thousand(&w, grid, gpus, forces != 0, SENT),
                name_of(forces ? "1,000 with forces" : "1,000", &w, grid, gpus));
-        if (is_direct(&w) && !w.bulk)
-          report(thousand(&w, grid, gpus, forces != 0, true),
-                 name_of(forces ? "1,000 pushes with forces" : "1,000 pushes", &w, grid, gpus));
+        if (!is_direct(&w) || w.bulk) continue;
+        report(thousand(&w, grid, gpus, forces != 0, PUSHED),
+               name_of(forces ? "1,000 pushes with forces" : "1,000 pushes", &w, grid, gpus));
+        report(thousand(&w, grid, gpus, forces != 0, POSTED),
+               name_of(forces ? "1,000 by mail with forces" : "1,000 by mail", &w, grid, gpus));
       }
   for (const way& w : ways) {
     const int grid[3] = {2, 2, 1};
     if (strcmp(w.schedule, "host") && strcmp(w.schedule, "stream"))
       report(graph_and_replan(&w, gpus), name_of("graph and new plan", &w, grid, gpus));
-    /* flags inside a kernel: on one card only where it forwards or gathers */
-    if (!strcmp(w.schedule, "fused")) report(stalled(&w, gpus), name_of("stalled", &w, grid, gpus));
+    /* waits inside a kernel: on one card only where it forwards or gathers */
+    if (!strcmp(w.schedule, "fused") || (is_direct(&w) && gpus > 1))
+      report(stalled(&w, gpus), name_of("stalled", &w, grid, gpus));
   }
   report(moves(gpus), "moves");
   report(refusals(gpus), "refusals");
 }
 
+/* Each kernel and each way, once or a few times. */
+static void quick_on(int gpus) {
+  static const layout few[] = {{{2, 2, 2}, 1.25, 60, 1}, {{5, 1, 1}, 2.5, 40, 1}};
+  for (const layout& wanted : few)
+    for (const way& w : ways)
+      report(one_layout(&wanted, &w, gpus, false), name_of("layout", &w, wanted.grid, gpus));
+  report(same_bits(&few[0], gpus, true), "the same bits, double");
+  static const int grid[3] = {2, 2, 1};
+  for (const way& w : ways) {
+    if (w.bulk) continue;
+    report(thousand(&w, grid, gpus, true, SENT), name_of("steps", &w, grid, gpus));
+    if (!is_direct(&w)) continue;
+    report(thousand(&w, grid, gpus, false, PUSHED), name_of("pushes", &w, grid, gpus));
+    report(thousand(&w, grid, gpus, false, POSTED), name_of("by mail", &w, grid, gpus));
+  }
+  report(moves(gpus), "moves");
+}
+
 int main(int argc, char** argv) {
   int there = tg_device_count(), only = argc > 1 ? atoi(argv[1]) : 0;
+  bool quick = argc > 1 && strcmp(argv[argc - 1], "quick") == 0;
+  if (quick) {
+    deadline_s = 60;
+    graph_launches = 2;
+  }
   if (there == 0) {
     printf("skipped: %s\n", tg_device_reason());
     return 77;
@@ -289,7 +363,7 @@ int main(int argc, char** argv) {
       printf("%s\n", tg_last_error());
       return 1;
     }
-    all_on(gpus);
+    quick ? quick_on(gpus) : all_on(gpus);
     printf("on %d GPU: %d passed, %d failed so far, %.1f s\n", gpus, passed, failed,
            tg_time_now() - start);
   }

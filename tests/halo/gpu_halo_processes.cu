@@ -149,7 +149,7 @@ static bool same_bits(const layout* wanted, const way* w, bool wide) {
 }
 
 /* 1,000 exchanges back to back, ten to a graph, or one by one; schedule host: 100. */
-static bool thousand(const way* w, const int grid[3], bool forces, bool push, bool graph) {
+static bool thousand(const way* w, const int grid[3], bool forces, sender how, bool graph) {
   layout wanted = {{grid[0], grid[1], grid[2]}, 1.25, 900, 1};
   scene s;
   RUN(scene_make(&wanted, 0, is_direct(w), &s));
@@ -162,10 +162,10 @@ static bool thousand(const way* w, const int grid[3], bool forces, bool push, bo
   RUN(watch_make(&s, h.halo, own_pe, &watches[(size_t)own_pe], &memory));
   unsigned steps = host ? 100 : 1000;
   if (!graph) {
-    for (unsigned n = 0; n < steps && right; n++) right = queue_step(h.halo, watches, push, forces);
+    for (unsigned n = 0; n < steps && right; n++) right = queue_step(h.halo, watches, how, forces);
   } else {
     RUN(tg_device_halo_graph_begin(h.halo));
-    for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, push, forces);
+    for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, how, forces);
     RUN(tg_device_halo_graph_end(h.halo, &h.graph));
     for (int n = 0; n < 100 && right; n++) RUN(tg_device_halo_graph_launch(h.halo, h.graph));
   }
@@ -304,9 +304,11 @@ static void check_way(const way* w, bool nvshmem) {
   static const int grid[3] = {2, 1, 1};
   for (int forces = 0; forces < 2; forces++) {
     for (int graph = 0; graph < (host ? 1 : 2); graph++) {
-      report_all(thousand(w, grid, forces != 0, false, graph != 0), "1,000", w, grid);
+      report_all(thousand(w, grid, forces != 0, SENT, graph != 0), "1,000", w, grid);
       if (is_direct(w) && !w->bulk)
-        report_all(thousand(w, grid, forces != 0, true, graph != 0), "1,000 pushes", w, grid);
+        for (sender how : {PUSHED, POSTED})
+          report_all(thousand(w, grid, forces != 0, how, graph != 0),
+                     how == PUSHED ? "1,000 pushes" : "1,000 posts", w, grid);
     }
     if (is_direct(w) && !w->bulk && nvshmem) report_all(moves(w, forces != 0), "moves", w, grid);
   }

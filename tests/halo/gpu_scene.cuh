@@ -21,6 +21,7 @@
 static int own_pe = -1; /* all */
 
 static int passed, failed;
+static double deadline_s = 2;
 
 /* One failed expectation fails the running case. */
 static bool expect(bool right, const char* what) {
@@ -222,7 +223,7 @@ static tg_device_halo_params params_of(const way* w, int gpus, bool wide, bool f
   params.double_precision = wide;
   params.returns_forces = forces;
   params.margin = 1;
-  params.deadline_s = 2;
+  params.deadline_s = deadline_s;
   return params;
 }
 
@@ -267,7 +268,8 @@ typedef struct watch_set {
 /* Direct: the same, pushed as it is made. One launch serves all PEs of a card: were they launched
  * one by one, the first could wait for word from a PE of another card whose kernel stands behind
  * one that waits for this card's second. */
-static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set set, int consume) {
+static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set set, int consume,
+                                    int by_mail) {
   const tg_halo_port<float>* port = &ports[blockIdx.z];
   watch w = set.of[blockIdx.z];
   unsigned n = *w.step + 1;
@@ -282,9 +284,15 @@ static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set 
     port->x[3 * i] = x;
     port->x[3 * i + 1] = y;
     port->x[3 * i + 2] = z;
-    tg_halo_push(port, i, x, y, z);
+    if (by_mail)
+      tg_halo_post_atom(port, i, x, y, z, number);
+    else
+      tg_halo_push(port, i, x, y, z);
   }
-  tg_halo_raise(port, number, gridDim.x);
+  if (by_mail)
+    tg_halo_posted(port, number, gridDim.x);
+  else
+    tg_halo_raise(port, number, gridDim.x);
 }
 
 /* Waits itself where asked (direct pushes come from kernels that end before their receivers know).
@@ -370,8 +378,11 @@ static tg_status watch_make(const scene* s, const tg_device_halo* halo, int p, w
   return tg_cuda_status(cudaDeviceSynchronize(), v.device, "test memory");
 }
 
+/* Who sends the positions: the halo, or the test's own kernel. */
+typedef enum sender { SENT, PUSHED, POSTED } sender;
+
 /* All PEs of each card by one launch of the pushing kernel. */
-static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches,
+static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches, sender how,
                               bool forces) {
   const size_t end = own_pe < 0 ? watches.size() : (size_t)own_pe + 1;
   for (size_t p = own_pe < 0 ? 0 : own_pe; p < end;) {
@@ -386,17 +397,22 @@ static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& wa
     }
     cudaSetDevice(first.device);
     set_and_push<<<dim3(2, 1, count), 128, 0, (cudaStream_t)first.stream>>>(
-        (const tg_halo_port<float>*)first.port, set, !forces);
+        (const tg_halo_port<float>*)first.port, set, !forces, how == POSTED);
     if (cudaGetLastError() != cudaSuccess) return expect(false, "a test kernel starts");
   }
-  RUN(tg_device_halo_pushed(halo));
+  if (how == PUSHED) {
+    RUN(tg_device_halo_pushed(halo));
+  } else {
+    RUN(tg_device_halo_posted(halo));
+    RUN(tg_device_halo_await(halo));
+  }
   return true;
 }
 
 /* For each PE on its stream. */
-static inline bool queue_step(tg_device_halo* halo, const std::vector<watch>& watches, bool push,
+static inline bool queue_step(tg_device_halo* halo, const std::vector<watch>& watches, sender how,
                               bool forces) {
-  if (push && !queue_push(halo, watches, forces)) return false;
+  if (how != SENT && !queue_push(halo, watches, how, forces)) return false;
   for (int stage = 0; stage < 4; stage++) {
     for (size_t p = 0; p < watches.size(); p++) {
       tg_device_halo_view v;
@@ -405,14 +421,14 @@ static inline bool queue_step(tg_device_halo* halo, const std::vector<watch>& wa
       cudaSetDevice(v.device);
       cudaStream_t stream = (cudaStream_t)v.stream;
       const tg_halo_port<float>* port = (const tg_halo_port<float>*)v.port;
-      if (stage == 0 && !push) set_home<<<2, 128, 0, stream>>>(port, watches[p]);
+      if (stage == 0 && how == SENT) set_home<<<2, 128, 0, stream>>>(port, watches[p]);
       if (stage == 1)
-        check_halo<<<4, 128, 0, stream>>>(port, watches[p], (int)v.local_capacity, push);
+        check_halo<<<4, 128, 0, stream>>>(port, watches[p], (int)v.local_capacity, how == PUSHED);
       if (stage == 2 && forces) check_sums<<<2, 128, 0, stream>>>(port, watches[p]);
       if (stage == 3) next_step<<<1, 1, 0, stream>>>(watches[p]);
       if (cudaGetLastError() != cudaSuccess) return expect(false, "a test kernel starts");
     }
-    if (stage == 0 && !push) RUN(tg_device_halo_positions(halo));
+    if (stage == 0 && how == SENT) RUN(tg_device_halo_positions(halo));
     if (stage == 1 && forces) RUN(tg_device_halo_forces(halo));
   }
   return true;

@@ -32,7 +32,8 @@
  *
  * An exchange that is a kernel of its own sends positions by mail, too, unless it forwards some and
  * its forces are not put (steps 2 to 4); R's kernel copies them into slice c and brings R.x_flag up
- * to n itself.
+ * to n itself. So may a kernel of the caller (tg_halo_post_atom); then R's tg_device_halo_await
+ * does the rest.
  *
  * A word of mail is written and read by single 16-byte accesses, so whoever finds n in it has the
  * force that came with it: no fence, no count of blocks and no flag behind the data. It holds
@@ -48,6 +49,7 @@
 #ifndef THRONG_DEVICE_HALO_CUH
 #define THRONG_DEVICE_HALO_CUH
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** What is being waited for, in the record of a wait that gave up. */
@@ -106,6 +108,8 @@ struct tg_halo_port {
                                   segment[s] on come from channel s - 1 or later (s = 0: home) */
   const uint32_t* copy_start;  /* [local capacity + 1]: of an atom's copies in copy */
   const uint32_t* copy;        /* channel << 26 | place in its message; channels descend */
+  const uint32_t* tree;        /* direct only, else NULL: TG_HALO_MOST_CHANNELS kinds of channel,
+                                  then copy in the order in which a tree of forwarding adds (tree.cuh) */
   const uint32_t* return_atom; /* [return_count] */
   const tg_halo_sum*
       sum; /* [local capacity]: return_count home atoms, then slices in their places */
@@ -235,54 +239,96 @@ static __device__ __forceinline__ void tg_halo_post(uint64_t* letter, const doub
     tg_halo_store_word(letter + 2 * d, (uint64_t)__double_as_longlong(f[d]), number);
 }
 
-/** Reads a letter; true if it is that of exchange `number`. */
-static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, float f[3],
-                                                    uint64_t number) {
-  uint64_t low, high;
-  tg_halo_load_word(letter, &low, &high);
-  f[0] = __uint_as_float((unsigned)low);
-  f[1] = __uint_as_float((unsigned)(low >> 32));
-  f[2] = __uint_as_float((unsigned)high);
+/** The value of a letter from its words' halves; true if it is that of exchange `number`. */
+static __device__ __forceinline__ bool tg_halo_open(const uint64_t low[1], const uint64_t high[1],
+                                                    float f[3], uint64_t number) {
+  f[0] = __uint_as_float((unsigned)low[0]);
+  f[1] = __uint_as_float((unsigned)(low[0] >> 32));
+  f[2] = __uint_as_float((unsigned)high[0]);
   /* number or, if this PE lags, the next: the low half alone cannot tell ahead from long ago */
-  return (unsigned)(high >> 32) - (unsigned)number < 2u;
+  return (unsigned)(high[0] >> 32) - (unsigned)number < 2u;
 }
 
-static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, double f[3],
-                                                    uint64_t number) {
+static __device__ __forceinline__ bool tg_halo_open(const uint64_t low[3], const uint64_t high[3],
+                                                    double f[3], uint64_t number) {
   bool here = true;
   for (int d = 0; d < 3; d++) {
-    uint64_t value, of;
-    tg_halo_load_word(letter + 2 * d, &value, &of);
-    f[d] = __longlong_as_double((long long)value);
-    here = here && of >= number;
+    f[d] = __longlong_as_double((long long)low[d]);
+    here = here && high[d] >= number;
   }
   return here;
+}
+
+/** Reads a letter; true if it is that of exchange `number`. */
+template <typename T>
+static __device__ __forceinline__ bool tg_halo_read(const uint64_t* letter, T f[3],
+                                                    uint64_t number) {
+  enum { WORDS = tg_halo_letter<T>::words };
+  uint64_t low[WORDS], high[WORDS];
+  for (int w = 0; w < WORDS; w++) tg_halo_load_word(letter + 2 * w, &low[w], &high[w]);
+  return tg_halo_open(low, high, f, number);
+}
+
+/** Must a wait for a letter, begun at `start`, end without it? If so, the record is written. Kept
+ * out of the loops that poll, for their registers' sake. */
+template <typename T>
+static __device__ __noinline__ bool tg_halo_letter_overdue(const tg_halo_port<T>* port,
+                                                           const uint64_t* mail,
+                                                           const uint64_t* letter, uint64_t number,
+                                                           int flag, unsigned long long start) {
+  if (tg_halo_load_abort(port->abort)) return true;
+  if (tg_halo_now() - start <= port->deadline_ns) return false;
+  int slot = (int)((letter - mail) / (2 * tg_halo_letter<T>::words)), c = 0;
+  while (c + 1 < port->channel_count && port->channel[c + 1].send_slot <= slot) c++;
+  const tg_halo_channel<T>* channel = &port->channel[c];
+  uint64_t low, seen;
+  tg_halo_load_word(letter, &low, &seen);
+  if (sizeof(T) == 4) seen >>= 32;
+  tg_halo_give_up(port, flag == TG_HALO_FORCES ? channel->to : channel->from, c, flag, seen,
+                  number);
+  return true;
+}
+
+/** A wait for letters: looks at the clock at every 64th miss only, but in the one thread whose
+ * waiting is counted. */
+struct tg_halo_patience {
+  unsigned long long start, *waited_ns; /* 0: not begun; NULL: not counted */
+  unsigned polls;
+};
+
+template <typename T>
+static __device__ __forceinline__ tg_halo_patience
+tg_halo_patience_begin(const tg_halo_port<T>* port) {
+  bool counted = blockIdx.x == 0 && threadIdx.x == 0;
+  tg_halo_patience patience = {counted ? tg_halo_now() : 0, counted ? port->waited_ns : nullptr, 0};
+  return patience;
+}
+
+/** After a miss: is it time to look whether the wait is overdue? */
+static __device__ __forceinline__ bool tg_halo_patience_asks(tg_halo_patience* patience) {
+  if (++patience->polls % 64) return false;
+  if (patience->start == 0) patience->start = tg_halo_now();
+  return true;
+}
+
+static __device__ __forceinline__ void tg_halo_patience_end(const tg_halo_patience* patience) {
+  if (patience->waited_ns) atomicAdd(patience->waited_ns, tg_halo_now() - patience->start);
 }
 
 /** One thread: reads a letter as soon as it is that of exchange `number`. mail: that of the port it
  * lies in; flag: what it brings, positions or forces. False: given up. */
 template <typename T>
-static __device__ bool tg_halo_await_letter(const tg_halo_port<T>* port, const uint64_t* mail,
-                                            const uint64_t* letter, uint64_t number, int flag,
-                                            T value[3]) {
+static __device__ __forceinline__ bool tg_halo_await_letter(const tg_halo_port<T>* port,
+                                                            const uint64_t* mail,
+                                                            const uint64_t* letter, uint64_t number,
+                                                            int flag, T value[3]) {
   if (tg_halo_read(letter, value, number)) return true;
-  unsigned long long start = tg_halo_now();
-  for (unsigned polls = 0; !tg_halo_read(letter, value, number); polls++) {
-    if (polls % 64 != 63) continue;
-    if (tg_halo_load_abort(port->abort)) return false;
-    if (tg_halo_now() - start > port->deadline_ns) {
-      int slot = (int)((letter - mail) / (2 * tg_halo_letter<T>::words)), c = 0;
-      while (c + 1 < port->channel_count && port->channel[c + 1].send_slot <= slot) c++;
-      const tg_halo_channel<T>* channel = &port->channel[c];
-      uint64_t low, seen;
-      tg_halo_load_word(letter, &low, &seen);
-      if (sizeof(T) == 4) seen >>= 32;
-      tg_halo_give_up(port, flag == TG_HALO_FORCES ? channel->to : channel->from, c, flag, seen,
-                      number);
+  tg_halo_patience patience = tg_halo_patience_begin(port);
+  while (!tg_halo_read(letter, value, number))
+    if (tg_halo_patience_asks(&patience) &&
+        tg_halo_letter_overdue(port, mail, letter, number, flag, patience.start))
       return false;
-    }
-  }
-  if (blockIdx.x == 0 && threadIdx.x == 0) atomicAdd(port->waited_ns, tg_halo_now() - start);
+  tg_halo_patience_end(&patience);
   return true;
 }
 
@@ -306,22 +352,28 @@ static __device__ __forceinline__ uint64_t tg_halo_next(const tg_halo_port<T>* p
  * exchange number - 1 brought them. With force return there is nothing to wait for. */
 template <typename T>
 static __device__ bool tg_halo_may_push(const tg_halo_port<T>* port, uint64_t number) {
-  for (int c = 0; c < port->channel_count; c++) {
+  int failed = 0;
+  for (int c = (int)threadIdx.x; c < port->channel_count; c += (int)blockDim.x) {
     const tg_halo_channel<T>* channel = &port->channel[c];
-    if (channel->to_elsewhere &&
-        !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
-      return false;
+    if (channel->to_elsewhere)
+      failed |= !tg_halo_wait_thread(port, &port->consumed[c], number - 1, channel->to, c,
+                                     TG_HALO_CONSUMED);
   }
-  return true;
+  return !__syncthreads_or(failed);
 }
 
 /** One thread per PE: tells the senders that exchange `number` has been read (steps 1 of the
- * table). What read it must have ended: an earlier kernel of the stream. */
+ * table). What read it must have ended: an earlier kernel of the stream. One fence serves all
+ * stores, as a release each would. */
 template <typename T>
 static __device__ void tg_halo_consumed(const tg_halo_port<T>* port, uint64_t number) {
+  asm volatile("fence.acq_rel.sys;" : : : "memory");
   for (int c = 0; c < port->channel_count; c++)
     if (port->channel[c].from_elsewhere)
-      tg_halo_store_release(port->channel[c].consumed_out, number);
+      asm volatile("st.relaxed.sys.global.u64 [%0], %1;"
+                   :
+                   : "l"(port->channel[c].consumed_out), "l"(number)
+                   : "memory");
 }
 
 /** Direct exchange: stores home atom `atom` at (x, y, z), nm, into every PE that needs it. */
@@ -345,14 +397,77 @@ template <typename T>
 static __device__ void tg_halo_raise(const tg_halo_port<T>* port, uint64_t number,
                                      unsigned blocks) {
   __syncthreads();
-  if (threadIdx.x != 0 || port->channel_count == 0) return;
-  unsigned* done = &port->x_done[port->channel_count];
-  if (tg_halo_count_block(done) != blocks - 1) return;
-  *done = 0;
-  for (int c = 0; c < port->channel_count; c++) {
+  if (port->channel_count == 0) return;
+  int last = 0;
+  if (threadIdx.x == 0) {
+    unsigned* done = &port->x_done[port->channel_count];
+    last = tg_halo_count_block(done) == blocks - 1;
+    if (last) *done = 0;
+  }
+  /* A thread a flag: thread 0 has acquired what the other blocks' counting released, and the
+   * barrier orders that before the releases of its block's threads. */
+  if (!__syncthreads_or(last)) return;
+  for (int c = (int)threadIdx.x; c < port->channel_count; c += (int)blockDim.x) {
     port->x_sent[c] = number;
     tg_halo_store_release(port->channel[c].x_flag_out, number);
   }
+}
+
+/** Where a copy of a home atom goes. */
+template <typename T>
+struct tg_halo_target {
+  T shift[3];
+  T* place;         /* in the slice of a PE on this card, or NULL: */
+  uint64_t* letter; /* in the mail of one on another */
+};
+
+/** copy: of port->copy. */
+template <typename T>
+static __device__ __forceinline__ tg_halo_target<T> tg_halo_copy_of(const tg_halo_port<T>* port,
+                                                                    uint32_t copy) {
+  const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
+  const size_t k = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
+  tg_halo_target<T> out;
+  for (int d = 0; d < 3; d++) out.shift[d] = channel->shift[d];
+  out.place = channel->to_elsewhere ? nullptr : channel->x_out + 3 * k;
+  out.letter = channel->x_mail_out + 2 * tg_halo_letter<T>::words * k;
+  return out;
+}
+
+template <typename T>
+static __device__ __forceinline__ void tg_halo_post_copy(const tg_halo_target<T>* copy, T x, T y,
+                                                         T z, uint64_t number) {
+  const T at[3] = {x + copy->shift[0], y + copy->shift[1], z + copy->shift[2]};
+  if (copy->place)
+    for (int d = 0; d < 3; d++) copy->place[d] = at[d];
+  else
+    tg_halo_post(copy->letter, at, number);
+}
+
+/** Direct exchange by mail, quicker than tg_halo_push: no flag behind the data. Home atom `atom` at
+ * (x, y, z), nm, goes to every PE that needs it. The reader's kernels find it in their slices after
+ * tg_device_halo_await. */
+template <typename T>
+static __device__ __forceinline__ void tg_halo_post_atom(const tg_halo_port<T>* port, int atom, T x,
+                                                         T y, T z, uint64_t number) {
+  uint32_t end = port->copy_start[atom + 1];
+  for (uint32_t i = port->copy_start[atom]; i < end; i++) {
+    const tg_halo_target<T> copy = tg_halo_copy_of(port, port->copy[i]);
+    tg_halo_post_copy(&copy, x, y, z, number);
+  }
+}
+
+/** Direct exchange by mail, the whole block, once, after its last tg_halo_post_atom; blocks: that
+ * serve this PE. The counting is for the kernels that follow: letters need no fence. */
+template <typename T>
+static __device__ void tg_halo_posted(const tg_halo_port<T>* port, uint64_t number,
+                                      unsigned blocks) {
+  __syncthreads(); /* all threads of the block have read x_sent */
+  if (threadIdx.x != 0 || port->channel_count == 0) return;
+  unsigned* done = &port->x_done[port->channel_count];
+  if (atomicAdd(done, 1u) != blocks - 1) return;
+  *done = 0;
+  for (int c = 0; c < port->channel_count; c++) port->x_sent[c] = number;
 }
 
 /** The whole block: waits for the copies that channel c brings in exchange `number`. */

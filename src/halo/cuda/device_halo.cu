@@ -7,6 +7,7 @@
 #include <new>
 
 #include "halo/cuda/internal.cuh"
+#include "halo/cuda/mail.cuh"
 
 static tg_status select_card(const tg_device_halo* halo, int card) {
   int device = halo->cards.card[card].device;
@@ -55,6 +56,21 @@ tg_status tg_device_halo_check_bulk(const tg_device_halo* halo) {
                      "stores",
                      halo->cards.card[i].device, info.compute_major, info.compute_minor);
   }
+  return TG_OK;
+}
+
+/* May kernels overlap; and do sums fit rows, with channels and PEs in few bits? */
+tg_status tg_device_halo_choose_kernels(tg_device_halo* halo) {
+  halo->overlaps = tg_device_driver_version() >= 12030; /* graphs with such launches: CUDA 12.3 */
+  int most_pes = 0;
+  for (int i = 0; i < halo->cards.count; i++) {
+    tg_device_info info;
+    TG_TRY(tg_device_query(halo->cards.card[i].device, &info));
+    if (info.compute_major < 9) halo->overlaps = false;
+    if (halo->cards.card[i].pe_count > most_pes) most_pes = halo->cards.card[i].pe_count;
+  }
+  if (halo->force_return == TG_HALO_PUT && most_pes <= TG_MAIL_FEW)
+    halo->row_words = halo->channel_count < 4 ? 4 : halo->direct && halo->channel_count < 8 ? 8 : 0;
   return TG_OK;
 }
 
@@ -131,6 +147,7 @@ static tg_status build(tg_device_halo* halo, const tg_device_halo_params* params
   TG_TRY(tg_device_halo_read_params(halo, params, plan));
   TG_TRY(tg_cards_open(params->gpus, plan->pe_count, &halo->cards));
   TG_TRY(tg_device_halo_check_bulk(halo));
+  TG_TRY(tg_device_halo_choose_kernels(halo));
   TG_TRY(tg_device_layout_choose(halo, plan, margin));
   halo->pes.resize((size_t)halo->pe_count);
   TG_TRY(allocate_pes(halo));

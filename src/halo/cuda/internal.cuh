@@ -36,6 +36,7 @@ typedef struct tg_device_layout {
   size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
   size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
+  size_t rows, tree; /* derived from these (tables.cu) */
   size_t bytes;
 } tg_device_layout;
 
@@ -64,6 +65,8 @@ struct tg_device_halo {
   bool double_precision, bulk, returns_forces, direct;
   double deadline_s;
   int pe_count, channel_count;
+  int grid[3];   /* of the plan: PEs along x, y, z */
+  int row_words; /* of a row of the table of sums (mail_forces.cuh): 4, 8; 0: there is none */
   size_t home_capacity, local_capacity, send_capacity, copy_capacity;
   std::vector<size_t> capacity, slice, send_slot; /* [channel_count] */
   tg_device_layout layout;
@@ -74,8 +77,11 @@ struct tg_device_halo {
   unsigned** abort_of[TG_MOST_CARDS];
   tg_halo_fault* fault[TG_MOST_CARDS];
   int send_blocks, return_blocks; /* of one channel of one PE */
-  int post_blocks;                /* the same for positions by mail; 0: they go by flags */
+  int post_blocks;                /* of a PE, for positions by mail; 0: they go by flags */
+  int post_back_blocks;           /* the same for forces */
+  bool overlaps; /* a kernel may start before the one ahead of it has ended (mail.cuh) */
   tg_device_halo_counters counters;
+  bool by_mail;       /* another kernel posted the latest positions: take them in */
   bool positions_out; /* positions were sent, forces have not come back */
   bool capturing;
 };
@@ -103,6 +109,7 @@ static inline bool tg_one_graph(const tg_device_halo* halo) {
 tg_status tg_device_halo_read_params(tg_device_halo* halo, const tg_device_halo_params* params,
                                      const tg_device_plan* plan);
 tg_status tg_device_halo_check_bulk(const tg_device_halo* halo);
+tg_status tg_device_halo_choose_kernels(tg_device_halo* halo);
 tg_status tg_device_halo_allocate(int device, void** out, size_t bytes);
 tg_status tg_device_halo_allocate_cards(tg_device_halo* halo);
 
@@ -117,6 +124,9 @@ tg_status tg_device_processes_outcome(tg_device_halo* halo, tg_status status);
 tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* plan, double margin);
 tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* plan);
 tg_status tg_device_plan_upload(tg_device_halo* halo, const tg_device_plan* plan);
+
+/* tables.cu: after every upload. Ends with all cards synchronized. */
+tg_status tg_device_tables_make(tg_device_halo* halo);
 
 /* schedules.cu */
 tg_status tg_device_grids_choose(tg_device_halo* halo);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of the halo exchange; protocol and words in throng/device/halo.cuh.
+/* The kernels of the halo exchange that work with flags, or with kernels' ends; those by mail are
+ * in mail.cuh. Protocol and words in throng/device/halo.cuh.
  *
  * Launch shape of all: blockIdx.z is the PE among those of the card, blockIdx.y the channel (from
  * first_channel on), blockIdx.x shares its atoms. Threads go over single components, so that a
@@ -8,6 +9,24 @@
 #define TG_HALO_CUDA_KERNELS_CUH
 
 #include <throng/device/halo.cuh>
+
+#include "halo/cuda/tree.cuh"
+
+/* A kernel may be launched so that it starts before those ahead of it in its stream have ended
+ * (schedules.cu). It waits here for their end, and sees all they stored. */
+static __device__ __forceinline__ void tg_after_earlier_kernels(void) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
+/* Once all blocks have come here, the next kernel of the stream may start likewise. After the wait
+ * above, so that no more than two kernels are on the card at a time. */
+static __device__ __forceinline__ void tg_next_kernel_may_start(void) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
 
 enum { TG_HALO_THREADS = 256, TG_HALO_WARPS = TG_HALO_THREADS / 32 };
 
@@ -140,151 +159,8 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
 }
 
-/* Entry k of channel c, which came from channel q (below 0: home). */
-template <typename T>
-static __device__ __forceinline__ bool tg_post_position(const tg_halo_port<T>* port, int c, int q,
-                                                        int k, bool by_mail, uint64_t number) {
-  enum { WORDS = 2 * tg_halo_letter<T>::words };
-  const tg_halo_channel<T>* channel = &port->channel[c];
-  size_t atom = port->index[channel->send_slot + k];
-  T at[3];
-  if (q < 0) {
-    for (int d = 0; d < 3; d++) at[d] = port->x[3 * atom + d];
-  } else {
-    size_t slot = atom - (size_t)port->channel[q].slice + (size_t)port->channel[q].send_slot;
-    if (!tg_halo_await_letter(port, port->x_mail, port->x_mail + WORDS * slot, number,
-                              TG_HALO_POSITIONS, at))
-      return false;
-  }
-  for (int d = 0; d < 3; d++) at[d] += channel->shift[d];
-  if (by_mail || channel->to_elsewhere)
-    tg_halo_post(channel->x_mail_out + WORDS * (size_t)k, at, number);
-  else
-    for (int d = 0; d < 3; d++) channel->x_out[3 * (size_t)k + d] = at[d];
-  return true;
-}
-
-/* The same by mail: rows below channel_count send, the others receive. An atom is forwarded as soon
- * as its own letter is there. by_mail = 0, only where nothing is forwarded: what goes to this card
- * goes straight into the slice, and like all of the kernel is there when it ends. Bound by latency:
- * a letter's way. */
-template <typename T>
-static __global__ void __launch_bounds__(TG_HALO_THREADS)
-    tg_post_positions(const tg_halo_port<T>* ports, int consume, int by_mail) {
-  const tg_halo_port<T>* port = &ports[blockIdx.z];
-  const int channels = port->channel_count, stride = (int)(gridDim.x * blockDim.x);
-  const bool receives = (int)blockIdx.y >= channels;
-  const int c = (int)blockIdx.y - (receives ? channels : 0);
-  const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const tg_halo_channel<T>* channel = &port->channel[c];
-  const uint64_t number = *(volatile const uint64_t*)&port->x_sent[c] + 1;
-  enum { WORDS = 2 * tg_halo_letter<T>::words };
-  int failed = 0;
-  T at[3];
-  if (receives && (by_mail || channel->from_elsewhere)) {
-    const uint64_t* letters = port->x_mail + WORDS * (size_t)channel->send_slot;
-    T* to = port->x + 3 * (size_t)channel->slice;
-    for (int k = start; k < channel->receive_count && !failed; k += stride) {
-      failed = !tg_halo_await_letter(port, port->x_mail, letters + WORDS * (size_t)k, number,
-                                     TG_HALO_POSITIONS, at);
-      for (int d = 0; d < 3 && !failed; d++) to[3 * (size_t)k + d] = at[d];
-    }
-  } else if (!receives) {
-    if (consume && channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
-      tg_halo_store_release(channel->consumed_out, number - 1);
-    if (consume && channel->to_elsewhere &&
-        !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
-      return;
-    const int* segment = port->segment + c * (channels + 1);
-    for (int s = 0; s <= c && !failed; s++) /* home atoms, then what each earlier channel brings */
-      for (int k = segment[s] + start; k < segment[s + 1] && !failed; k += stride)
-        failed = !tg_post_position(port, c, s - 1, k, by_mail != 0, number);
-  }
-  /* all blocks of both rows have read x_sent; their data goes by letters and the kernel's end */
-  if (__syncthreads_or(failed) || threadIdx.x) return;
-  if (atomicAdd(&port->x_done[c], 1u) != 2 * gridDim.x - 1) return;
-  port->x_done[c] = 0;
-  port->x_sent[c] = number;
-  /* the maximum: a sender of an empty message may be ahead, having pushed the next one */
-  atomicMax_system((unsigned long long*)&port->x_flag[c], (unsigned long long)number);
-}
-
-/* The force of an atom and all that came back for it, in the fixed order of its copies. What is
- * there already is loaded together, so that only what is late costs a turn of its own. */
-template <typename T>
-static __device__ bool tg_add_mail(const tg_halo_port<T>* port, const tg_halo_sum* sum,
-                                   uint64_t number, T f[3]) {
-  enum { AT_ONCE = 4 };
-  uint64_t source = sum->source;
-  uint32_t next = sum->next;
-  for (int d = 0; d < 3; d++) f[d] = port->f[3 * (size_t)sum->atom + d];
-  while (source) {
-    uint64_t sources[AT_ONCE];
-    T more[AT_ONCE][3];
-    bool here[AT_ONCE];
-#pragma unroll
-    for (int j = 0; j < AT_ONCE; j++) {
-      sources[j] = source;
-      source = source & TG_HALO_MORE ? port->source[next++] : 0;
-    }
-#pragma unroll
-    for (int j = 0; j < AT_ONCE; j++) {
-      here[j] = true;
-      if (sources[j] & TG_HALO_NEAR) {
-        const T* near = (const T*)(sources[j] & ~3ull);
-        for (int d = 0; d < 3; d++) more[j][d] = near[d];
-      } else if (sources[j]) {
-        here[j] = tg_halo_read((const uint64_t*)(sources[j] & ~3ull), more[j], number);
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < AT_ONCE; j++) {
-      if (!sources[j]) break;
-      if (!here[j] && !tg_halo_await_letter(port, port->mail, (const uint64_t*)(sources[j] & ~3ull),
-                                            number, TG_HALO_FORCES, more[j]))
-        return false;
-      for (int d = 0; d < 3; d++) f[d] += more[j][d];
-    }
-  }
-  return true;
-}
-
-/* Force return put, from f of the halo to f at home, one thread an atom: row c < channel_count
- * posts slice c to the PE it came from, the last row adds to the home atoms what came back. Nothing
- * but the letters is waited for, and an atom only waits for its own. Row c reads mail of later
- * channels only, so the rows cannot wait for each other in a circle. Bound by latency: a letter's
- * way. */
-template <typename T>
-static __global__ void __launch_bounds__(TG_HALO_THREADS)
-    tg_post_forces(const tg_halo_port<T>* ports) {
-  const tg_halo_port<T>* port = &ports[blockIdx.z];
-  const int c = (int)blockIdx.y, stride = (int)(gridDim.x * blockDim.x);
-  const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const uint64_t number = *(volatile const uint64_t*)&port->x_sent[0];
-  T f[3];
-  if (c == port->channel_count) {
-    for (int i = start; i < port->return_count; i += stride) {
-      const tg_halo_sum sum = port->sum[i];
-      if (!tg_add_mail(port, &sum, number, f)) return;
-      for (int d = 0; d < 3; d++) port->f[3 * (size_t)sum.atom + d] = f[d];
-    }
-    return;
-  }
-  const tg_halo_channel<T>* channel = &port->channel[c];
-  const bool elsewhere = channel->from_elsewhere != 0;
-  const int count = channel->receive_count;
-  uint64_t* out = channel->mail_out;
-  const tg_halo_sum* sums = port->sum + channel->slice;
-  for (int k = start; k < count; k += stride) {
-    const tg_halo_sum sum = sums[k];
-    if (!elsewhere && !sum.source) continue; /* read where it lies */
-    if (!tg_add_mail(port, &sum, number, f)) return;
-    tg_halo_post(out + 2 * tg_halo_letter<T>::words * (size_t)k, f, number);
-  }
-}
-
-/* One component of atom `at`'s force and all that came back for it, in the fixed order of its
- * copies. */
+/* One component of atom `at`'s force and all that came back for it, in the order in which
+ * forwarding adds it. */
 template <typename T, int RETURN>
 static __device__ __forceinline__ T tg_gather(const tg_halo_port<T>* port, size_t at, int d) {
   T sum = port->f[3 * at + d];
@@ -294,13 +170,21 @@ static __device__ __forceinline__ T tg_gather(const tg_halo_port<T>* port, size_
     *more = 0; /* for the next exchange, whose adders wait for this PE's next positions */
     return sum;
   }
+  const uint32_t* tree = port->tree;
+  const uint32_t* list = tree ? tree + TG_HALO_MOST_CHANNELS : port->copy;
+  tg_halo_tree<T, 1> open;
+  open.has_x = open.has_y = open.has_z = false;
   uint32_t end = port->copy_start[at + 1];
   for (uint32_t i = port->copy_start[at]; i < end; i++) {
-    uint32_t copy = port->copy[i];
-    size_t place = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
-    const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
-    sum += channel->f_pull[3 * place + d];
+    size_t place = list[i] & ((1u << TG_HALO_PLACE_BITS) - 1);
+    uint32_t c = list[i] >> TG_HALO_PLACE_BITS;
+    T more = port->channel[c].f_pull[3 * place + d];
+    if (tree)
+      tg_halo_tree_add(&open, (int)tree[c], &more);
+    else
+      sum += more;
   }
+  if (tree) tg_halo_tree_end(&open, &sum);
   return sum;
 }
 
@@ -399,28 +283,81 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     port->f[3 * (size_t)index[i / 3] + i % 3] += in[i];
 }
 
-/* Schedule direct, the producer: a kernel that moves home atoms, x += v dt, and stores each one
- * straight into the neighbours that need it. v: [home_count][3] in port->packed's stead is the
- * caller's. push = 0: the same without the exchange, to see what the pushing costs. */
+/* No force return: what a thread does for one channel before positions may go. Read from the plan
+ * before the kernels ahead have ended. */
+struct tg_halo_turn {
+  uint64_t* out;        /* to the sender: we have read the exchange before; or NULL */
+  const uint64_t* flag; /* from the reader, the same; or NULL */
+  int reader;
+};
+
+/* A thread a channel; the first block tells the senders. */
 template <typename T>
-static __global__ void __launch_bounds__(TG_HALO_THREADS)
+static __device__ __forceinline__ tg_halo_turn tg_halo_turn_load(const tg_halo_channel<T>* channels,
+                                                                 const uint64_t* consumed,
+                                                                 int count) {
+  tg_halo_turn turn = {nullptr, nullptr, 0};
+  const int c = (int)threadIdx.x;
+  if (c >= count) return turn;
+  if (channels[c].from_elsewhere && blockIdx.x == 0) turn.out = channels[c].consumed_out;
+  if (channels[c].to_elsewhere) turn.flag = &consumed[c];
+  turn.reader = channels[c].to;
+  return turn;
+}
+
+/* The whole block. */
+template <typename T>
+static __device__ __forceinline__ bool tg_halo_turn_take(const tg_halo_port<T>* port,
+                                                         const tg_halo_turn& turn,
+                                                         uint64_t number) {
+  if (turn.out) tg_halo_store_release(turn.out, number - 1);
+  bool good = !turn.flag || tg_halo_wait_thread(port, turn.flag, number - 1, turn.reader,
+                                                (int)threadIdx.x, TG_HALO_CONSUMED);
+  return !__syncthreads_or(!good);
+}
+
+/* Schedule direct, the producer: a kernel that moves home atoms, x += v dt, and sends each one
+ * straight to the neighbours that need it: push = 1, by stores and flags; 2, by mail; 0, not at
+ * all, to see what the pushing costs. v: [home_count][3]. */
+template <typename T>
+static __global__ void __launch_bounds__(TG_HALO_THREADS, 4)
     tg_move_atoms(const tg_halo_port<T>* ports, const T* const* velocities, T dt, int push,
                   int consume) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
-  uint64_t number = tg_halo_next(port);
-  if (push && consume) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) tg_halo_consumed(port, number - 1);
-    if (!tg_halo_may_push(port, number)) return;
-  }
+  const int stride = (int)(gridDim.x * blockDim.x), home_count = port->home_count;
+  const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const T* v = velocities[blockIdx.z];
-  int stride = (int)(gridDim.x * blockDim.x);
-  for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < port->home_count; i += stride) {
+  T* x = port->x;
+  uint32_t first = 0, end = 0;
+  tg_halo_target<T> copy = {};
+  tg_halo_turn turn = {};
+  if (push && consume) turn = tg_halo_turn_load(port->channel, port->consumed, port->channel_count);
+  if (push && start < home_count) { /* maps, before the kernels ahead have ended */
+    first = port->copy_start[start];
+    end = port->copy_start[start + 1];
+    if (first < end) copy = tg_halo_copy_of(port, port->copy[first]);
+  }
+  tg_after_earlier_kernels();
+  tg_next_kernel_may_start();
+  uint64_t number = tg_halo_next(port);
+  if (push && consume && !tg_halo_turn_take(port, turn, number)) return;
+  for (int i = start; i < home_count; i += stride) {
     T at[3];
     for (int d = 0; d < 3; d++)
-      port->x[3 * (size_t)i + d] = at[d] = port->x[3 * (size_t)i + d] + v[3 * (size_t)i + d] * dt;
-    if (push) tg_halo_push(port, i, at[0], at[1], at[2]);
+      x[3 * (size_t)i + d] = at[d] = x[3 * (size_t)i + d] + v[3 * (size_t)i + d] * dt;
+    if (push == 1) {
+      tg_halo_push(port, i, at[0], at[1], at[2]);
+    } else if (push && i == start) {
+      while (first < end) {
+        tg_halo_post_copy(&copy, at[0], at[1], at[2], number);
+        if (++first < end) copy = tg_halo_copy_of(port, port->copy[first]);
+      }
+    } else if (push) {
+      tg_halo_post_atom(port, i, at[0], at[1], at[2], number);
+    }
   }
-  if (push) tg_halo_raise(port, number, gridDim.x);
+  if (push == 1) tg_halo_raise(port, number, gridDim.x);
+  if (push == 2) tg_halo_posted(port, number, gridDim.x);
 }
 
 /* Schedule direct, a consumer's first act: one block a channel waits for other cards' positions.
@@ -429,6 +366,8 @@ template <typename T>
 static __global__ void tg_await_positions(const tg_halo_port<T>* ports) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   int c = (int)blockIdx.y;
+  tg_after_earlier_kernels();
+  tg_next_kernel_may_start();
   uint64_t number = *(volatile const uint64_t*)&port->x_sent[c];
   if (port->channel[c].from_elsewhere)
     tg_halo_wait_thread(port, &port->x_flag[c], number, port->channel[c].from, c,

@@ -68,7 +68,8 @@ static tg_status begin(tg_device_halo* halo, const tg_device_halo_params* params
   TG_TRY(check_transport(halo, params));
   halo->path = halo->schedule == TG_DEVICE_HOST ? TG_DEVICE_STAGED : TG_DEVICE_STORE;
   TG_TRY(open_card(halo));
-  return tg_device_halo_check_bulk(halo);
+  TG_TRY(tg_device_halo_check_bulk(halo));
+  return tg_device_halo_choose_kernels(halo);
 }
 
 /* Collective: PEs with different parameters would wait for each other in vain. */

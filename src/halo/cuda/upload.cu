@@ -43,11 +43,15 @@ static void lay_out(tg_device_halo* halo) {
   at->sum = take(&end, halo->local_capacity * sizeof(tg_halo_sum));
   at->source = take(&end, halo->copy_capacity * sizeof(uint64_t));
   at->channel = take(&end, channels * sizeof(tg_halo_channel<double>));
+  at->rows = take(&end, (halo->direct ? halo->home_capacity : halo->local_capacity) *
+                            (size_t)halo->row_words * sizeof(uint32_t));
+  at->tree = take(&end, (TG_HALO_MOST_CHANNELS + halo->copy_capacity) * sizeof(uint32_t));
   at->bytes = end;
 }
 
 tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* plan, double margin) {
   size_t home = 0;
+  for (int d = 0; d < 3; d++) halo->grid[d] = plan->grid[d];
   halo->capacity.assign((size_t)halo->channel_count, 0);
   for (int p = tg_first_pe(halo); p < tg_end_pe(halo); p++) {
     home = std::max(home, plan->parts[p].home_count);
@@ -74,6 +78,13 @@ tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* pl
 }
 
 tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* plan) {
+  for (int d = 0; d < 3; d++)
+    if (plan->grid[d] != halo->grid[d])
+      return tg_fail(
+          TG_ERR_MACHINE,
+          "halo: a plan for %d x %d x %d domains, where memory was laid out for %d x %d x "
+          "%d; make a new halo",
+          plan->grid[0], plan->grid[1], plan->grid[2], halo->grid[0], halo->grid[1], halo->grid[2]);
   if (plan->pe_count != halo->pe_count || plan->channel_count != halo->channel_count ||
       plan->direct != halo->direct)
     return tg_fail(TG_ERR_MACHINE,
@@ -272,6 +283,7 @@ static tg_halo_port<T> make_port(const tg_device_halo* halo, int pe, const maps*
   port.return_atom = (const uint32_t*)(memory + at->return_atom);
   port.sum = (const tg_halo_sum*)(memory + at->sum);
   port.source = (const uint64_t*)(memory + at->source);
+  port.tree = halo->direct ? (const uint32_t*)(memory + at->tree) : nullptr;
   uint64_t* flags = (uint64_t*)(memory + at->flags);
   port.x_flag = flags;
   port.f_flag = flags + channels;
@@ -334,5 +346,6 @@ static tg_status upload(tg_device_halo* halo, const tg_device_plan* plan) {
 }
 
 tg_status tg_device_plan_upload(tg_device_halo* halo, const tg_device_plan* plan) {
-  return halo->double_precision ? upload<double>(halo, plan) : upload<float>(halo, plan);
+  TG_TRY(halo->double_precision ? upload<double>(halo, plan) : upload<float>(halo, plan));
+  return tg_device_tables_make(halo);
 }

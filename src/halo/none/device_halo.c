@@ -77,6 +77,11 @@ tg_status tg_device_halo_pushed(tg_device_halo* halo) {
   return missing();
 }
 
+tg_status tg_device_halo_posted(tg_device_halo* halo) {
+  (void)halo;
+  return missing();
+}
+
 tg_status tg_device_halo_synchronize(tg_device_halo* halo) {
   (void)halo;
   return missing();

@@ -31,6 +31,8 @@
 #include <nvshmemx.h>
 #include <throng/device/halo.cuh>
 
+#include "halo/cuda/tree.cuh"
+
 enum { TG_PUT_THREADS = 256 };
 
 /* One thread: tells the PEs that no store reaches. */
@@ -145,17 +147,26 @@ static __global__ void __launch_bounds__(TG_PUT_THREADS)
   if (consume && threadIdx.x == 0) nvshmem_quiet();
 }
 
-/* A component of atom `at`'s force and what came back for it, in the fixed order of its copies. */
+/* A component of atom `at`'s force and what came back for it, in the fixed order of its copies:
+ * direct, in that of a tree of forwarding. */
 template <typename T>
 static __device__ T tg_put_gather(const tg_halo_port<T>* port, size_t at, int d) {
   T sum = port->f[3 * at + d];
+  const uint32_t* tree = port->tree;
+  const uint32_t* list = tree ? tree + TG_HALO_MOST_CHANNELS : port->copy;
   const uint32_t end = port->copy_start[at + 1];
+  tg_halo_tree<T, 1> open;
+  open.has_x = open.has_y = open.has_z = false;
   for (uint32_t i = port->copy_start[at]; i < end; i++) {
-    const uint32_t copy = port->copy[i];
-    const size_t place = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
-    const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
-    sum += port->f_in[3 * ((size_t)channel->send_slot + place) + d];
+    const uint32_t c = list[i] >> TG_HALO_PLACE_BITS;
+    const size_t place = list[i] & ((1u << TG_HALO_PLACE_BITS) - 1);
+    const T more = port->f_in[3 * ((size_t)port->channel[c].send_slot + place) + d];
+    if (tree)
+      tg_halo_tree_add(&open, (int)tree[c], &more);
+    else
+      sum += more;
   }
+  if (tree) tg_halo_tree_end(&open, &sum);
   return sum;
 }
 
