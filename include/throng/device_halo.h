@@ -49,8 +49,9 @@ typedef struct tg_device_halo_params {
                           "auto", NULL: store where all PEs reach each other, else put */
 } tg_device_halo_params;
 
-/** Counted where it happens: for the calls made, not for replays of a graph. A staged message is a
- * blocking wait, too. */
+/** Counted where it happens: for the calls made, not for replays of a graph. After plans made on
+ * the devices, bytes are those of the plan that tg_device_halo_synchronize saw last. A staged
+ * message is a blocking wait, too. */
 typedef struct tg_device_halo_counts {
   int64_t launches, copies;
   int64_t blocking_waits; /* host waits per card */
@@ -69,8 +70,9 @@ typedef struct tg_device_halo_view {
   int device;
   void* stream; /* cudaStream_t */
   const void* port;
-  void *x, *f; /* [local_capacity][3] */
-  size_t home_count, local_capacity;
+  void *x, *f;       /* [local_capacity][3] */
+  size_t home_count; /* as tg_device_halo_synchronize saw it last; always right: port->home_count */
+  size_t local_capacity;
   int channel_count;
   const size_t* slices; /* [channel_count]: first atom of each slice; owned by the halo */
 } tg_device_halo_view;
@@ -94,6 +96,31 @@ void tg_device_halo_destroy(tg_device_halo** halo);
  * stream hold the old sizes: capture again.
  */
 tg_status tg_device_halo_replan(tg_device_halo* halo, const tg_device_plan* plan);
+
+/** Where a PE's plans on the device come from. */
+typedef struct tg_device_halo_source {
+  const void* centre;    /* device memory of the PE's card: [home_count][3], float or double as the
+                            halo's data, nm, in the PE's brick. NULL: x of its home atoms */
+  const int* home_count; /* device memory of the PE's card, read when a plan is made. NULL: as many
+                            as before */
+} tg_device_halo_source;
+
+/** Says what plans on the device are made from; waits for queued work. box: its vectors, nm, the
+ * rows as in tg_halo_plan_triclinic; if only the diagonal is not zero, a rectangular box as for
+ * tg_device_plan_make. sources: [pe_count], copied; what they lead to stays the caller's and is
+ * read by each plan. NULL: of every PE the x. May be called again, when the box has changed, and
+ * holds for graphs captured before. TG_ERR_INPUT with schedules host and stream, whose copies have
+ * sizes that the host knows, and where the PEs are of several processes; TG_ERR_MACHINE, with
+ * nothing changed, where box and reach need other messages than the halo has room for: make a new
+ * halo. */
+tg_status tg_device_halo_plan_from(tg_device_halo* halo, const double box[3][3], double reach,
+                                   const tg_device_halo_source* sources);
+/** Queues a new layout, as tg_device_halo_replan gives it, made by the devices: nothing blocks, and
+ * a graph may hold it. Between steps only; data of the halo parts are unspecified until the next
+ * positions. A count that exceeds its capacity is cut there, so that nothing is stored where it
+ * should not be, and ends the exchange: tg_device_halo_synchronize then says TG_ERR_MACHINE, with
+ * the count; make a new halo. */
+tg_status tg_device_halo_replan_on_device(tg_device_halo* halo);
 
 /** Host copies; each waits for queued work. TG_ERR_INPUT for a PE of another process. Positions:
  * home atoms [home_count][3] in; compact out.

@@ -49,6 +49,11 @@ typedef struct tg_device_plan {
 tg_status tg_device_plan_make(const int grid[3], const double box[3], double reach,
                               const size_t* counts, const double (*const* centres)[3], bool direct,
                               tg_device_plan* out);
+/** As tg_device_plan_make in a box of three vectors: the halos, and the order of atoms in them, of
+ * tg_halo_plan_triclinic (throng/halo.h). A direct message has the sum of its vectors as shift. */
+tg_status tg_device_plan_make_triclinic(const int grid[3], const double box[3][3], double reach,
+                                        const size_t* counts, const double (*const* centres)[3],
+                                        bool direct, tg_device_plan* out);
 /** Collective, after tg_halo_plan on a halo of any schedule: the same plan as tg_device_plan_make's
  * from all PEs' centres, but with this PE's part only; the other parts are empty. */
 tg_status tg_device_plan_from_halo(tg_halo* halo, bool direct, tg_device_plan* out);

@@ -6,6 +6,7 @@
 
 #include <throng/device_halo.h>
 
+#include "halo/device_plan.h"
 #include "halo/halo.h"
 
 #endif

@@ -45,8 +45,9 @@ static tg_status reserve(growing* pe, size_t count) {
   return TG_RESERVE(count, "atom origins", &pe->origin_atom, &pe->atom_room);
 }
 
-static tg_status start(growing* pes, const int grid[3], const size_t* counts,
+static tg_status start(growing* pes, const tg_device_geometry* box, const size_t* counts,
                        const double (*const* centres)[3]) {
+  const int* grid = box->grid;
   int count = grid[0] * grid[1] * grid[2];
   for (int p = 0; p < count; p++) {
     growing* pe = &pes[p];
@@ -55,7 +56,10 @@ static tg_status start(growing* pes, const int grid[3], const size_t* counts,
     pe->cell[0] = p / grid[2] / grid[1];
     TG_TRY(reserve(pe, counts[p]));
     for (size_t i = 0; i < counts[p]; i++) {
-      memcpy(pe->centre[i], centres[p][i], sizeof *pe->centre);
+      if (box->oblique)
+        tg_halo_across(box->vector, box->edge, centres[p][i], pe->centre[i]);
+      else
+        memcpy(pe->centre[i], centres[p][i], sizeof *pe->centre);
       memset(pe->offset[i], 0, sizeof *pe->offset);
       pe->origin_pe[i] = p;
       pe->origin_atom[i] = (uint32_t)i;
@@ -72,14 +76,16 @@ static tg_status append_send(tg_device_message* message, uint32_t atom) {
   return TG_OK;
 }
 
-/* What `to` gets from `from`, whose message is filled in; the copies are appended. */
-static tg_status deliver(growing* from, growing* to, const tg_device_message* message, int d) {
+/* What `to` gets from `from`, whose message is filled in; the copies are appended. edge: added to
+ * their centres along d. */
+static tg_status deliver(growing* from, growing* to, const tg_device_message* message, int d,
+                         double edge) {
   TG_TRY(reserve(to, to->local_count + message->send_count));
   for (size_t k = 0; k < message->send_count; k++) {
     size_t atom = message->send[k], at = to->local_count++;
     memcpy(to->centre[at], from->centre[atom], sizeof *to->centre);
     memcpy(to->offset[at], from->offset[atom], sizeof *to->offset);
-    to->centre[at][d] += message->shift[d];
+    to->centre[at][d] += edge;
     to->offset[at][d]++;
     to->origin_pe[at] = from->origin_pe[atom];
     to->origin_atom[at] = from->origin_atom[atom];
@@ -88,7 +94,7 @@ static tg_status deliver(growing* from, growing* to, const tg_device_message* me
 }
 
 /* One pulse of all PEs: candidates are the local atoms from first[pe] on. */
-static tg_status pulse(tg_device_plan* plan, growing* pes, const double box[3], double reach, int d,
+static tg_status pulse(tg_device_plan* plan, growing* pes, const tg_device_geometry* box, int d,
                        const size_t* first) {
   int unit[3] = {d == 0, d == 1, d == 2};
   int c = plan->channel_count;
@@ -100,8 +106,8 @@ static tg_status pulse(tg_device_plan* plan, growing* pes, const double box[3], 
     tg_device_message* message = &plan->parts[p].messages[c];
     message->to = neighbour(plan->grid, pe->cell, unit, -1);
     message->from = neighbour(plan->grid, pe->cell, unit, 1);
-    message->shift[d] = pe->cell[d] == 0 ? box[d] : 0;
-    double limit = tg_halo_boundary(box[d], pe->cell[d], plan->grid[d]) + reach;
+    if (pe->cell[d] == 0) memcpy(message->shift, box->vector[d], sizeof message->shift);
+    double limit = tg_halo_boundary(box->edge[d], pe->cell[d], plan->grid[d]) + box->reach;
     pe->before = pe->local_count;
     for (size_t i = first[p]; i < pe->local_count; i++)
       if (pe->centre[i][d] < limit) TG_TRY(append_send(message, (uint32_t)i));
@@ -111,19 +117,19 @@ static tg_status pulse(tg_device_plan* plan, growing* pes, const double box[3], 
     tg_device_message* arriving = &plan->parts[message->to].messages[c];
     arriving->receive_start = pes[message->to].local_count;
     arriving->receive_count = message->send_count;
-    TG_TRY(deliver(&pes[p], &pes[message->to], message, d));
+    TG_TRY(deliver(&pes[p], &pes[message->to], message, d, pes[p].cell[d] == 0 ? box->edge[d] : 0));
   }
   plan->channel_count++;
   return TG_OK;
 }
 
-static tg_status pulses(tg_device_plan* plan, growing* pes, const double box[3], double reach,
+static tg_status pulses(tg_device_plan* plan, growing* pes, const tg_device_geometry* box,
                         size_t* first) {
   for (int k = 0; k < 3; k++) {
-    int d = dimension_order[k], count = tg_halo_pulses_along(box[d], plan->grid[d], reach);
+    int d = dimension_order[k], count = box->pulses[d];
     memset(first, 0, (size_t)plan->pe_count * sizeof *first);
     for (int i = 0; i < count; i++) {
-      TG_TRY(pulse(plan, pes, box, reach, d, first));
+      TG_TRY(pulse(plan, pes, box, d, first));
       for (int p = 0; p < plan->pe_count; p++) first[p] = pes[p].before;
     }
   }
@@ -151,7 +157,7 @@ static void forget_messages(tg_device_plan* plan) {
 }
 
 /* The channel of one offset, in all PEs; origins are appended to the new lists. */
-static tg_status direct_channel(tg_device_plan* plan, growing* pes, const double box[3],
+static tg_status direct_channel(tg_device_plan* plan, growing* pes, const tg_device_geometry* box,
                                 const int offset[3]) {
   int c = plan->channel_count;
   if (c >= TG_DEVICE_PLAN_CHANNELS)
@@ -165,7 +171,11 @@ static tg_status direct_channel(tg_device_plan* plan, growing* pes, const double
     tg_device_message* arriving = &part->messages[c];
     arriving->to = neighbour(plan->grid, pe->cell, offset, -1);
     arriving->from = neighbour(plan->grid, pe->cell, offset, 1);
-    for (int d = 0; d < 3; d++) arriving->shift[d] = pe->cell[d] < offset[d] ? box[d] : 0;
+    for (int k = 0; k < 3; k++) {
+      int d = dimension_order[k];
+      for (int i = 0; i < 3 && pe->cell[d] < offset[d]; i++)
+        arriving->shift[i] += box->vector[d][i];
+    }
     arriving->receive_start = part->local_count;
     tg_device_message* message = &plan->parts[arriving->from].messages[c];
     for (size_t i = pe->home_count; i < pe->local_count; i++) {
@@ -182,12 +192,10 @@ static tg_status direct_channel(tg_device_plan* plan, growing* pes, const double
   return TG_OK;
 }
 
-static tg_status make_direct(tg_device_plan* plan, growing* pes, const double box[3],
-                             double reach) {
+static tg_status make_direct(tg_device_plan* plan, growing* pes, const tg_device_geometry* box) {
   forget_messages(plan);
   plan->channel_count = 0;
-  int most[3];
-  for (int d = 0; d < 3; d++) most[d] = tg_halo_pulses_along(box[d], plan->grid[d], reach);
+  const int* most = box->pulses;
   for (int p = 0; p < plan->pe_count; p++) {
     tg_device_part* part = &plan->parts[p];
     TG_TRY(TG_ALLOCATE(pes[p].local_count, "atom origins", &part->origin_pe));
@@ -207,27 +215,46 @@ static tg_status make_direct(tg_device_plan* plan, growing* pes, const double bo
   return TG_OK;
 }
 
-static tg_status check(const int grid[3], const double box[3], double reach) {
+static tg_status check(const tg_device_geometry* box) {
+  const int* grid = box->grid;
+  double reach = box->reach;
   for (int d = 0; d < 3; d++) {
-    if (grid[d] < 1 || grid[d] > 256)
-      return tg_fail(TG_ERR_INPUT, "domains: a grid of %d x %d x %d; each must be 1 to 256",
-                     grid[0], grid[1], grid[2]);
-    if (!(reach >= 0) || !(box[d] > 0))
+    if (!(reach >= 0) || !(box->edge[d] > 0))
       return tg_fail(TG_ERR_INPUT, "halo: a reach of %g nm in a box edge of %g nm along %c", reach,
-                     box[d], "xyz"[d]);
-    if (grid[d] > 1 && reach > tg_halo_longest_reach(box[d], grid[d]))
+                     box->edge[d], "xyz"[d]);
+    double longest = tg_halo_longest_reach(box->edge[d], grid[d]);
+    if (grid[d] > 1 && reach > longest)
       return tg_fail(TG_ERR_INPUT,
                      "halo: a reach of %g nm; %d domains along %c in a box edge of %g nm serve at "
                      "most %g nm; use fewer, or a larger box",
-                     reach, grid[d], "xyz"[d], box[d], tg_halo_longest_reach(box[d], grid[d]));
+                     reach, grid[d], "xyz"[d], box -> edge[d], longest);
   }
   return TG_OK;
 }
 
-tg_status tg_device_plan_make(const int grid[3], const double box[3], double reach,
-                              const size_t* counts, const double (*const* centres)[3], bool direct,
-                              tg_device_plan* out) {
-  TG_TRY(check(grid, box, reach));
+tg_status tg_device_geometry_make(const int grid[3], const double box[3][3], bool oblique,
+                                  double reach, tg_device_geometry* out) {
+  tg_device_geometry made = {.reach = reach, .oblique = oblique};
+  memcpy(made.grid, grid, sizeof made.grid);
+  if (oblique) {
+    memcpy(made.vector, box, sizeof made.vector);
+    TG_TRY(tg_halo_heights(box, made.edge));
+  }
+  for (int d = 0; d < 3; d++) {
+    if (grid[d] < 1 || grid[d] > 256)
+      return tg_fail(TG_ERR_INPUT, "domains: a grid of %d x %d x %d; each must be 1 to 256",
+                     grid[0], grid[1], grid[2]);
+    if (!oblique) made.edge[d] = made.vector[d][d] = box[d][d];
+  }
+  TG_TRY(check(&made));
+  for (int d = 0; d < 3; d++) made.pulses[d] = tg_halo_pulses_along(made.edge[d], grid[d], reach);
+  *out = made;
+  return TG_OK;
+}
+
+static tg_status make(const tg_device_geometry* box, const size_t* counts,
+                      const double (*const* centres)[3], bool direct, tg_device_plan* out) {
+  const int* grid = box->grid;
   tg_device_plan plan = {.grid = {grid[0], grid[1], grid[2]},
                          .pe_count = grid[0] * grid[1] * grid[2],
                          .direct = direct};
@@ -241,10 +268,10 @@ tg_status tg_device_plan_make(const int grid[3], const double box[3], double rea
   for (size_t p = 0; p < pe_count; p++)
     TG_TRY_GOTO(TG_ALLOCATE(TG_DEVICE_PLAN_CHANNELS, "halo messages", &plan.parts[p].messages),
                 end);
-  TG_TRY_GOTO(start(pes, grid, counts, centres), end);
-  TG_TRY_GOTO(pulses(&plan, pes, box, reach, first), end);
+  TG_TRY_GOTO(start(pes, box, counts, centres), end);
+  TG_TRY_GOTO(pulses(&plan, pes, box, first), end);
   if (direct)
-    status = make_direct(&plan, pes, box, reach);
+    status = make_direct(&plan, pes, box);
   else
     hand_over(&plan, pes);
 end:
@@ -261,6 +288,23 @@ end:
   else
     tg_device_plan_free(&plan);
   return status;
+}
+
+tg_status tg_device_plan_make(const int grid[3], const double box[3], double reach,
+                              const size_t* counts, const double (*const* centres)[3], bool direct,
+                              tg_device_plan* out) {
+  const double diagonal[3][3] = {{box[0], 0, 0}, {0, box[1], 0}, {0, 0, box[2]}};
+  tg_device_geometry rectangular;
+  TG_TRY(tg_device_geometry_make(grid, diagonal, false, reach, &rectangular));
+  return make(&rectangular, counts, centres, direct, out);
+}
+
+tg_status tg_device_plan_make_triclinic(const int grid[3], const double box[3][3], double reach,
+                                        const size_t* counts, const double (*const* centres)[3],
+                                        bool direct, tg_device_plan* out) {
+  tg_device_geometry oblique;
+  TG_TRY(tg_device_geometry_make(grid, box, true, reach, &oblique));
+  return make(&oblique, counts, centres, direct, out);
 }
 
 void tg_device_plan_free(tg_device_plan* plan) {

@@ -53,7 +53,15 @@
 #include <stdint.h>
 
 /** What is being waited for, in the record of a wait that gave up. */
-enum tg_halo_flag { TG_HALO_POSITIONS = 1, TG_HALO_FORCES = 2, TG_HALO_CONSUMED = 3 };
+enum tg_halo_flag {
+  TG_HALO_POSITIONS = 1,
+  TG_HALO_FORCES = 2,
+  TG_HALO_CONSUMED = 3,
+  TG_HALO_PLAN = 4,  /* part of a plan made on the device */
+  TG_HALO_READY = 5, /* word that it has begun such a plan */
+  TG_HALO_ROOM = 6   /* no wait: a plan has `seen` atoms in this message (channel -1: at home), and
+                        there is room for `wanted` */
+};
 
 /** The first wait of a card that met its deadline. */
 struct tg_halo_fault {

@@ -183,6 +183,7 @@ void tg_device_halo_destroy(tg_device_halo** halo) {
     cudaFree(one->ports[i]);
     cudaFree(one->velocities[i]);
     cudaFree(one->abort_of[i]);
+    cudaFree(one->plan_input[i]);
     cudaFree(one->fault[i]);
   }
   tg_cards_close(&one->cards);
@@ -193,7 +194,25 @@ void tg_device_halo_destroy(tg_device_halo** halo) {
 static const char* flag_name(int flag) {
   return flag == TG_HALO_POSITIONS ? "positions"
          : flag == TG_HALO_FORCES  ? "forces"
+         : flag == TG_HALO_PLAN    ? "new plan"
+         : flag == TG_HALO_READY   ? "word that a new plan may begin"
                                    : "word that positions were read";
+}
+
+static tg_status report(const tg_device_halo* halo, const tg_halo_fault* fault) {
+  if (fault->flag == TG_HALO_ROOM && fault->channel < 0)
+    return tg_fail(TG_ERR_MACHINE, "PE %d: %lld home atoms, room for %llu; make a new halo",
+                   fault->waiting_pe, (long long)fault->seen, fault->wanted);
+  if (fault->flag == TG_HALO_ROOM)
+    return tg_fail(TG_ERR_MACHINE,
+                   "PE %d: %llu atoms in message %d, room for %llu; make a new halo",
+                   fault->waiting_pe, fault->seen, fault->channel, fault->wanted);
+  return tg_fail(TG_ERR_MACHINE,
+                 "halo exchange: PE %d waited %g s for the %s of PE %d (message %d): its counter "
+                 "stands at %llu, %llu was awaited; a GPU is stalled or its kernel was never "
+                 "launched",
+                 fault->waiting_pe, halo->deadline_s, flag_name(fault->flag), fault->awaited_pe,
+                 fault->channel, fault->seen, fault->wanted);
 }
 
 static tg_status wait_and_look(tg_device_halo* halo) {
@@ -212,15 +231,9 @@ static tg_status wait_and_look(tg_device_halo* halo) {
                           card->device, "reading the record of failed waits"));
     TG_TRY(tg_cuda_status(cudaStreamSynchronize(card->stream), card->device,
                           "reading the record of failed waits"));
-    if (faults[i].found)
-      return tg_fail(TG_ERR_MACHINE,
-                     "halo exchange: PE %d waited %g s for the %s of PE %d (message %d): its "
-                     "counter stands at %llu, %llu was awaited; a GPU is stalled or its kernel was "
-                     "never launched",
-                     faults[i].waiting_pe, halo->deadline_s, flag_name(faults[i].flag),
-                     faults[i].awaited_pe, faults[i].channel, faults[i].seen, faults[i].wanted);
+    if (faults[i].found) return report(halo, &faults[i]);
   }
-  return TG_OK;
+  return halo->plans_here ? tg_device_counts_fetch(halo) : TG_OK;
 }
 
 tg_status tg_device_halo_synchronize(tg_device_halo* halo) {

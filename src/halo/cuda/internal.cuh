@@ -34,9 +34,11 @@ typedef struct tg_device_layout {
   size_t flags;      /* x_flag, f_flag, consumed, x_sent: 64-bit words, one after another; last a
                         word that nobody reads */
   size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
+  size_t plan_words; /* of plans made here: see tg_plan_pe */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
   size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
-  size_t rows, tree; /* derived from these (tables.cu) */
+  size_t rows, tree;                         /* derived from these (tables.cu) */
+  size_t plan_code, plan_tiles, plan_closed; /* scratch of such plans */
   size_t bytes;
 } tg_device_layout;
 
@@ -75,6 +77,7 @@ struct tg_device_halo {
   void* ports[TG_MOST_CARDS];       /* [PEs of the card] tg_halo_port */
   void** velocities[TG_MOST_CARDS]; /* [PEs of the card] */
   unsigned** abort_of[TG_MOST_CARDS];
+  char* plan_input[TG_MOST_CARDS]; /* geometry, then [PEs of the card] tg_plan_input; or NULL */
   tg_halo_fault* fault[TG_MOST_CARDS];
   int send_blocks, return_blocks; /* of one channel of one PE */
   int post_blocks;                /* of a PE, for positions by mail; 0: they go by flags */
@@ -84,6 +87,8 @@ struct tg_device_halo {
   bool by_mail;       /* another kernel posted the latest positions: take them in */
   bool positions_out; /* positions were sent, forces have not come back */
   bool capturing;
+  tg_device_geometry geometry; /* of plans made on the device */
+  bool plans_here;             /* there have been some: the host's counts may be old */
 };
 
 struct tg_device_halo_graph {
@@ -125,8 +130,15 @@ tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* pl
 tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* plan);
 tg_status tg_device_plan_upload(tg_device_halo* halo, const tg_device_plan* plan);
 
-/* tables.cu: after every upload. Ends with all cards synchronized. */
+/* tables.cu: after every upload, ends with all cards synchronized; after every plan made on the
+ * devices, waits for nothing. */
 tg_status tg_device_tables_make(tg_device_halo* halo);
+tg_status tg_device_tables_queue(tg_device_halo* halo);
+
+/* plan.cu: plans made on the device. Their counts, for the host; waits for nothing. */
+size_t tg_plan_words_size(int channels);
+int tg_plan_tile_count(size_t atoms);
+tg_status tg_device_counts_fetch(tg_device_halo* halo);
 
 /* schedules.cu */
 tg_status tg_device_grids_choose(tg_device_halo* halo);

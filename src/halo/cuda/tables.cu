@@ -77,8 +77,12 @@ static channel_order order_of(const tg_device_halo* halo) {
   return order;
 }
 
+/* A kernel that may overlap with the one ahead of it reads maps before it waits for its end
+ * (mail.cuh): ahead of it is this one, which begins when the tables are complete. */
+static __global__ void settle(void) {}
+
 template <typename T>
-static tg_status make(tg_device_halo* halo) {
+static tg_status queue(tg_device_halo* halo) {
   const channel_order order = order_of(halo);
   const int threads = 256, local = (int)halo->local_capacity;
   const int blocks = (std::max(local, (int)TG_HALO_MOST_CHANNELS) + threads - 1) / threads;
@@ -96,13 +100,24 @@ static tg_status make(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
-    TG_TRY(
-        tg_cuda_status(cudaStreamSynchronize(card->stream), card->device, "preparing a halo plan"));
+    settle<<<1, 1, 0, card->stream>>>();
+    TG_TRY(tg_cuda_status(cudaGetLastError(), card->device, "preparing a halo plan"));
   }
   return TG_OK;
 }
 
-tg_status tg_device_tables_make(tg_device_halo* halo) {
+tg_status tg_device_tables_queue(tg_device_halo* halo) {
   if (halo->channel_count == 0) return TG_OK;
-  return halo->double_precision ? make<double>(halo) : make<float>(halo);
+  return halo->double_precision ? queue<double>(halo) : queue<float>(halo);
+}
+
+tg_status tg_device_tables_make(tg_device_halo* halo) {
+  TG_TRY(tg_device_tables_queue(halo));
+  for (int i = 0; i < halo->cards.count; i++) {
+    const tg_card* card = &halo->cards.card[i];
+    TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
+    TG_TRY(
+        tg_cuda_status(cudaStreamSynchronize(card->stream), card->device, "preparing a halo plan"));
+  }
+  return TG_OK;
 }

@@ -34,6 +34,7 @@ static void lay_out(tg_device_halo* halo) {
   at->velocity = take(&end, 3 * halo->home_capacity * element);
   at->flags = take(&end, (4 * channels + 1) * sizeof(uint64_t));
   at->words = take(&end, sizeof(uint64_t) + (2 * channels + 3) * sizeof(unsigned));
+  at->plan_words = take(&end, tg_plan_words_size(halo->channel_count));
   at->zero_bytes = end;
   at->index = take(&end, halo->send_capacity * sizeof(uint32_t));
   at->segment = take(&end, channels * (channels + 1) * sizeof(int));
@@ -46,6 +47,10 @@ static void lay_out(tg_device_halo* halo) {
   at->rows = take(&end, (halo->direct ? halo->home_capacity : halo->local_capacity) *
                             (size_t)halo->row_words * sizeof(uint32_t));
   at->tree = take(&end, (TG_HALO_MOST_CHANNELS + halo->copy_capacity) * sizeof(uint32_t));
+  at->plan_code = take(&end, halo->local_capacity * sizeof(uint32_t));
+  at->plan_tiles =
+      take(&end, (channels + 2) * (size_t)tg_plan_tile_count(halo->home_capacity) * sizeof(int));
+  at->plan_closed = take(&end, halo->home_capacity * sizeof(uint32_t));
   at->bytes = end;
 }
 

@@ -27,6 +27,17 @@ tg_status tg_device_halo_replan(tg_device_halo* halo, const tg_device_plan* plan
   return missing();
 }
 
+tg_status tg_device_halo_plan_from(tg_device_halo* halo, const double box[3][3], double reach,
+                                   const tg_device_halo_source* sources) {
+  (void)halo, (void)box, (void)reach, (void)sources;
+  return missing();
+}
+
+tg_status tg_device_halo_replan_on_device(tg_device_halo* halo) {
+  (void)halo;
+  return missing();
+}
+
 tg_status tg_device_halo_set_positions(tg_device_halo* halo, int pe, const double (*x)[3]) {
   (void)halo, (void)pe, (void)x;
   return missing();
