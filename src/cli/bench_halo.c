@@ -8,11 +8,12 @@
 #include "base/plot.h"
 #include "base/text.h"
 #include "bench/halo.h"
+#include "bench/halo_trace.h"
 #include "cli/cli.h"
 #include "device/device.h"
 
 typedef struct fields {
-  const char *halo, *json_lines, *plot, *precision, *pe;
+  const char *halo, *json_lines, *plot, *precision, *pe, *trace;
   int atoms, gpus, repeats;
   double reach;
 } fields;
@@ -35,6 +36,8 @@ static const tg_cli_option options[] = {
      "also write one JSON object per measurement", false},
     {"plot", 0, TG_CLI_TEXT, offsetof(fields, plot), "FILE",
      "plot the time of a step by schedule, .svg or .png", false},
+    {"trace", 0, TG_CLI_TEXT, offsetof(fields, trace), "FILE",
+     "measure nothing; write the timelines of a few steps, for ui.perfetto.dev", false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
 
@@ -238,12 +241,33 @@ static tg_status draw(const bench* b) {
   return tg_plot_write(&plot, b->f.plot);
 }
 
+/* Timelines instead of measurements; on the CPU where there is no GPU. */
+static tg_status write_trace(const fields* f, int there) {
+  tg_bench_trace_params params = {.atoms = f->atoms ? f->atoms : 45000,
+                                  .reach = f->reach,
+                                  .grid = {2, 2, 1},
+                                  .gpus = f->gpus     ? f->gpus
+                                          : there < 4 ? there
+                                                      : 4,
+                                  .double_precision = strcmp(f->precision, "double") == 0};
+  tg_bench_trace_row rows[TG_BENCH_TRACE_ROWS];
+  int count = 0;
+  if (f->pe) TG_TRY(read_grid(f->pe, params.grid));
+  TG_TRY(tg_bench_trace_write(&params, f->trace, rows, &count));
+  for (int i = 0; i < count; i++)
+    printf("%-36s %8.1f us a step, recording included; %zu events\n", rows[i].name, rows[i].step_us,
+           rows[i].events);
+  printf("written to %s: open it at https://ui.perfetto.dev\n", f->trace);
+  return TG_OK;
+}
+
 static tg_status run(int argc, char** argv) {
   static bench b;
   b = (bench){.f = {.halo = "all", .precision = "single", .repeats = 9, .reach = 1.1}};
   TG_TRY(tg_cli_options_parse(options, argc, argv, &b.f, NULL));
   if (!tg_cli_speaks()) return TG_OK;
   int there = tg_device_count();
+  if (b.f.trace) return write_trace(&b.f, there);
   if (there == 0) return tg_fail(TG_ERR_MACHINE, "bench halo: %s", tg_device_reason());
   tg_new_file file;
   if (b.f.json_lines) {
@@ -273,6 +297,8 @@ static const tg_cli_example examples[] = {
     {"throng bench halo", "every schedule on one GPU and on two"},
     {"throng bench halo --halo direct --atoms 45000 --json-lines halo.jsonl",
      "one schedule, one size, results as JSON lines"},
+    {"throng bench halo --trace build/halo-trace.json",
+     "what happens when: driven by the CPU, and by flags; works without a GPU, too"},
     {NULL, NULL},
 };
 

@@ -72,7 +72,7 @@ static tg_status send(tg_device_halo* halo) {
     size_t at = halo->send_slot[(size_t)c] * s.atom, count = pe->send_count[(size_t)c];
     char *out = halo->pinned + at, *in = halo->pinned + halo->send_capacity * s.atom + at;
     if (count) {
-      tg_pack_positions<T><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
+      tg_pack_positions<T, false><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
           (const tg_halo_port<T>*)halo->ports[0], c);
       TG_TRY(launched(&s));
     }
@@ -98,7 +98,7 @@ static tg_status give_back(tg_device_halo* halo) {
     TG_TRY(exchange(&s, c, true, out, in));
     TG_TRY(copy(&s, pe->memory + halo->layout.f_in + at, in, count * s.atom));
     if (count) {
-      tg_unpack_forces<T><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
+      tg_unpack_forces<T, false><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
           (const tg_halo_port<T>*)halo->ports[0], c);
       TG_TRY(launched(&s));
     }

@@ -12,6 +12,7 @@
 #include "halo/cuda/far.h"
 #include "halo/cuda/kernels.cuh"
 #include "halo/device_halo.h"
+#include "halo/device_trace.h"
 
 typedef enum tg_device_schedule {
   TG_DEVICE_HOST,
@@ -37,8 +38,8 @@ typedef struct tg_device_layout {
   size_t plan_words; /* of plans made here: see tg_plan_pe */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
   size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
-  size_t rows, tree;                         /* derived from these (tables.cu) */
   size_t plan_code, plan_tiles, plan_closed; /* scratch of such plans */
+  size_t rows, tree;                         /* derived from these (tables.cu) */
   size_t bytes;
 } tg_device_layout;
 
@@ -84,11 +85,13 @@ struct tg_device_halo {
   int post_back_blocks;           /* the same for forces */
   bool overlaps; /* a kernel may start before the one ahead of it has ended (mail.cuh) */
   tg_device_halo_counters counters;
-  bool by_mail;       /* another kernel posted the latest positions: take them in */
-  bool positions_out; /* positions were sent, forces have not come back */
+  struct tg_device_trace* trace; /* NULL: kernels without stamps, nothing is recorded */
+  bool by_mail;                  /* another kernel posted the latest positions: take them in */
+  bool positions_out;            /* positions were sent, forces have not come back */
   bool capturing;
-  tg_device_geometry geometry; /* of plans made on the device */
-  bool plans_here;             /* there have been some: the host's counts may be old */
+  tg_device_geometry geometry;     /* of plans made on the device */
+  bool plans_here;                 /* there have been some: the host's counts may be old */
+  bool plan_queued[TG_MOST_CARDS]; /* just now: the next kernel may not overlap with it */
 };
 
 struct tg_device_halo_graph {
@@ -130,17 +133,26 @@ tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* pl
 tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* plan);
 tg_status tg_device_plan_upload(tg_device_halo* halo, const tg_device_plan* plan);
 
-/* tables.cu: after every upload, ends with all cards synchronized; after every plan made on the
- * devices, waits for nothing. */
-tg_status tg_device_tables_make(tg_device_halo* halo);
-tg_status tg_device_tables_queue(tg_device_halo* halo);
-
 /* plan.cu: plans made on the device. Their counts, for the host; waits for nothing. */
 size_t tg_plan_words_size(int channels);
 int tg_plan_tile_count(size_t atoms);
 tg_status tg_device_counts_fetch(tg_device_halo* halo);
 
+/* trace.cu. While a trace is recorded: what the CPU did since tg_device_cpu_now; an event before or
+ * after the copy of channel c that PE p's card makes. */
+void tg_device_trace_free(tg_device_halo* halo);
+int64_t tg_device_cpu_now(const tg_device_halo* halo);
+void tg_device_cpu_did(tg_device_halo* halo, const char* what, int64_t begin_ns);
+void tg_device_copy_event(tg_device_halo* halo, int p, int c, bool forces, bool begins);
+
+/* tables.cu: after every upload. Ends with all cards synchronized. */
+tg_status tg_device_tables_make(tg_device_halo* halo);
+/* The same behind a plan that is queued: queues the kernels and waits for nothing. */
+tg_status tg_device_tables_queue(tg_device_halo* halo);
+
 /* schedules.cu */
+/* Where the kernels of that file stamp, on a card. */
+tg_status tg_device_board_set(int device, const tg_stamp_board* board);
 tg_status tg_device_grids_choose(tg_device_halo* halo);
 tg_status tg_device_send(tg_device_halo* halo);
 tg_status tg_device_return(tg_device_halo* halo);

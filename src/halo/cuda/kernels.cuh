@@ -10,6 +10,8 @@
 
 #include <throng/device/halo.cuh>
 
+#include "halo/cuda/stamps.cuh"
+
 #include "halo/cuda/tree.cuh"
 
 /* A kernel may be launched so that it starts before those ahead of it in its stream have ended
@@ -48,17 +50,18 @@ static __device__ __forceinline__ void tg_pack(const tg_halo_port<T>* port,
   }
 }
 
-/* A row of blocks is done with channel c of exchange `number`: the last one raises the flag. The
- * block's barrier, the device-scope counter and the system-scope release follow one upon the other,
- * so whoever acquires the flag sees the stores of all blocks. */
-static __device__ __forceinline__ void tg_row_done(unsigned* done, uint64_t* flag_out,
+/* A row of blocks is done with channel c of exchange `number`: the last one raises the flag, in the
+ * one thread that is told true. The block's barrier, the device-scope counter and the system-scope
+ * release follow one upon the other, so whoever acquires the flag sees the stores of all blocks. */
+static __device__ __forceinline__ bool tg_row_done(unsigned* done, uint64_t* flag_out,
                                                    uint64_t* sent, uint64_t number) {
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  if (tg_halo_count_block(done) != gridDim.x - 1) return;
+  if (threadIdx.x != 0) return false;
+  if (tg_halo_count_block(done) != gridDim.x - 1) return false;
   *done = 0;
   if (sent) *sent = number;
   if (flag_out) tg_halo_store_release(flag_out, number);
+  return true;
 }
 
 #if __CUDA_ARCH__ >= 900
@@ -123,15 +126,18 @@ static __device__ bool tg_send_bulk(const tg_halo_port<T>* port, int c, uint64_t
 
 /* Positions by plain stores: home atoms at once, then what each earlier pulse brings, after the
  * flag of that very pulse. */
-template <typename T>
+template <typename T, bool TRACED>
 static __device__ bool tg_send_stores(const tg_halo_port<T>* port, int c, uint64_t number) {
   const tg_halo_channel<T>* channel = &port->channel[c];
   const int* segment = port->segment + c * (port->channel_count + 1);
   tg_pack(port, channel, 0, segment[1], channel->x_out);
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK_HOME, c, number);
   for (int q = 0; q < c; q++) {
     if (segment[q + 1] == segment[q + 2]) continue;
     if (!tg_halo_wait_positions(port, q, number)) return false;
+    tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_WAIT, q, number);
     tg_pack(port, channel, segment[q + 1], segment[q + 2], channel->x_out);
+    tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK_FORWARDED, q, number);
   }
   return true;
 }
@@ -139,24 +145,32 @@ static __device__ bool tg_send_stores(const tg_halo_port<T>* port, int c, uint64
 /* From x at home to the slices at the receivers. At its end all that other cards send to this one
  * has arrived; what its own PEs send has, too, once the kernel has ended. consume: there is no
  * force return, so receivers must say that they have read the exchange before. */
-template <typename T, bool BULK>
+template <typename T, bool BULK, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_send_positions(const tg_halo_port<T>* ports, int first_channel, int consume) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   int c = first_channel + (int)blockIdx.y;
   const tg_halo_channel<T>* channel = &port->channel[c];
   uint64_t number = *(volatile const uint64_t*)&port->x_sent[c] + 1;
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_BEGIN, c, number);
   if (consume) {
     if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
       tg_halo_store_release(channel->consumed_out, number - 1);
     if (channel->to_elsewhere &&
         !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
       return;
+    tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_CONSUMED, c, number);
   }
-  if (BULK ? !tg_send_bulk(port, c, number) : !tg_send_stores(port, c, number)) return;
-  tg_row_done(&port->x_done[c], channel->x_flag_out, &port->x_sent[c], number);
-  if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
+  if (BULK ? !tg_send_bulk(port, c, number) : !tg_send_stores<T, TRACED>(port, c, number)) return;
+  if (BULK) tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK, c, number);
+  if (tg_row_done(&port->x_done[c], channel->x_flag_out, &port->x_sent[c], number) && TRACED)
+    tg_stamp_write((int)blockIdx.z, tg_row_out(c), TG_STAGE_RAISE, c, number);
+  if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0) {
+    const int in = tg_row_in(port->channel_count, c);
+    tg_stamp_row_now<TRACED>(in, TG_STAGE_BEGIN, c, number);
     tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
+    tg_stamp_row_now<TRACED>(in, TG_STAGE_WAIT, c, number);
+  }
 }
 
 /* One component of atom `at`'s force and all that came back for it, in the order in which
@@ -211,32 +225,44 @@ static __device__ __forceinline__ void tg_return_slice(const tg_halo_port<T>* po
 /* Force returns pull and reduce, from f of the halo to f at home: row c < channel_count returns
  * slice c to the PE it came from, after the returns that go into it; the last row adds to the home
  * atoms what came back. */
-template <typename T, int RETURN>
+template <typename T, int RETURN, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_return_forces(const tg_halo_port<T>* ports) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   int c = (int)blockIdx.y;
   uint64_t number = *(volatile const uint64_t*)&port->x_sent[0];
-  if (c < port->channel_count) {
+  const bool home = c == port->channel_count;
+  const int row = home ? tg_row_home(c) : tg_row_back(port->channel_count, c);
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_BEGIN, c, number);
+  if (!home) {
     const tg_halo_channel<T>* channel = &port->channel[c];
     tg_return_slice<T, RETURN>(port, c, false);
-    for (int q = 0; q < port->channel_count; q++)
+    tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN, c, number);
+    for (int q = 0; q < port->channel_count; q++) {
       if (channel->f_waits >> q & 1 && !tg_halo_wait_block(port, &port->f_flag[q], number,
                                                            port->channel[q].to, q, TG_HALO_FORCES))
         return;
+      if (TRACED && channel->f_waits >> q & 1)
+        tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN_WAIT, q, number);
+    }
     if (channel->f_waits) tg_return_slice<T, RETURN>(port, c, true);
-    tg_row_done(&port->f_done[c], channel->f_flag_out, nullptr, number);
+    if (TRACED && channel->f_waits) tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN, c, number);
+    if (tg_row_done(&port->f_done[c], channel->f_flag_out, nullptr, number) && TRACED)
+      tg_stamp_write((int)blockIdx.z, row, TG_STAGE_RETURN_RAISE, c, number);
     return;
   }
-  for (int q = 0; q < port->channel_count; q++)
+  for (int q = 0; q < port->channel_count; q++) {
     if (!tg_halo_wait_block(port, &port->f_flag[q], number, port->channel[q].to, q, TG_HALO_FORCES))
       return;
+    tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN_WAIT, q, number);
+  }
   int stride = (int)(gridDim.x * blockDim.x);
   for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * port->return_count;
        i += stride) {
     size_t at = port->return_atom[i / 3];
     port->f[3 * at + i % 3] = tg_gather<T, RETURN>(port, at, i % 3);
   }
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_ADD, c, number);
 }
 
 /* One pulse of the force return, a kernel of its own: slice c is complete here, as the kernels
@@ -261,16 +287,18 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
 }
 
 /* Schedules host and stream: from x to the message of channel c. */
-template <typename T>
+template <typename T, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_pack_positions(const tg_halo_port<T>* ports, int c) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   const tg_halo_channel<T>* channel = &port->channel[c];
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_BEGIN, c, 0);
   tg_pack(port, channel, 0, channel->send_count, port->packed + 3 * (size_t)channel->send_slot);
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK, c, 0);
 }
 
 /* Schedules host and stream: from the message that came back to f. */
-template <typename T>
+template <typename T, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_unpack_forces(const tg_halo_port<T>* ports, int c) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
@@ -278,9 +306,12 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
   const uint32_t* index = port->index + channel->send_slot;
   const T* in = port->f_in + 3 * (size_t)channel->send_slot;
   int stride = (int)(gridDim.x * blockDim.x);
+  const int row = tg_row_back(port->channel_count, c);
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_BEGIN, c, 0);
   for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * channel->send_count;
        i += stride)
     port->f[3 * (size_t)index[i / 3] + i % 3] += in[i];
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_UNPACK, c, 0);
 }
 
 /* No force return: what a thread does for one channel before positions may go. Read from the plan

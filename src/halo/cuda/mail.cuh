@@ -9,10 +9,11 @@
  * round.
  *
  * Order in a kernel. (1) What only a new plan changes is read: maps, counts, shifts. A plan changes
- * while nothing runs (tg_device_tables_make ends with all cards idle), so this needs no order with
- * earlier kernels. All addresses come from the kernel's parameters, so no load waits for another.
- * (2) griddepcontrol.wait: all earlier kernels have ended and their stores are seen. Nothing that
- * a kernel of the stream writes is touched before that, x_sent included. (3) Now the next kernel of
+ * while nothing runs (tg_device_tables_make ends with all cards idle), or is queued, and then the
+ * kernel behind it is not launched early; so this needs no order with earlier kernels. All
+ * addresses come from the kernel's parameters, so no load waits for another. (2)
+ * griddepcontrol.wait: all earlier kernels have ended and their stores are seen. Nothing that a
+ * kernel of the stream writes is touched before that, x_sent included. (3) Now the next kernel of
  * the stream may start its own step 1. (4) What is sent is sent; then what comes is awaited.
  *
  * Forward progress. Sends wait only for letters of lower channels (forces: of higher channels),
@@ -55,6 +56,14 @@ static __device__ __forceinline__ int tg_mail_channel_of(const tg_mail_site<T, N
   return c;
 }
 
+/* The channel of a slot. */
+template <typename T, int N>
+static __device__ __forceinline__ int tg_mail_channel_at(const tg_mail_site<T, N>& site, int slot) {
+  int c = 0;
+  while (c + 1 < site.channel_count && slot >= site.send_slot[c + 1]) c++;
+  return c;
+}
+
 /* An entry of a channel, both ways: what this thread sends and what it receives. */
 template <typename T>
 struct tg_parcel {
@@ -89,6 +98,36 @@ static __device__ __forceinline__ tg_parcel<T> tg_parcel_load(const tg_mail_site
   parcel.mail_out = channel->x_mail_out;
   parcel.slice = site.home_capacity + site.send_slot[c];
   return parcel;
+}
+
+/* Stamps of a channel: of its first entry and, on a row of its own, of its last one, which is the
+ * one to be forwarded if any is. Each by the thread that serves it. */
+template <bool TRACED, typename T, int N>
+static __device__ __forceinline__ void tg_stamp_send(const tg_mail_site<T, N>& site,
+                                                     const tg_parcel<T>& parcel, bool before,
+                                                     uint64_t number) {
+  if (!TRACED || parcel.k >= parcel.send_count) return;
+  const int pe = (int)blockIdx.y, c = tg_mail_channel_at(site, parcel.slot);
+  const int came = (int)parcel.atom - site.home_capacity; /* in this slot; below 0: home */
+  if (parcel.k == parcel.send_count - 1) {
+    const tg_stage stage = before      ? TG_STAGE_BEGIN
+                           : came >= 0 ? TG_STAGE_POST_FORWARDED
+                                       : TG_STAGE_POST_LAST;
+    tg_stamp_write(pe, tg_row_last(c), stage, came >= 0 ? tg_mail_channel_at(site, came) : c,
+                   number);
+  } else if (parcel.k == 0) {
+    tg_stamp_write(pe, tg_row_out(c), before ? TG_STAGE_BEGIN : TG_STAGE_POST_HOME, c, number);
+  }
+}
+
+template <bool TRACED, typename T, int N>
+static __device__ __forceinline__ void tg_stamp_receive(const tg_mail_site<T, N>& site,
+                                                        const tg_parcel<T>& parcel, bool before,
+                                                        uint64_t number) {
+  if (!TRACED || !parcel.arrives || parcel.k != parcel.receive_count - 1) return;
+  const int c = tg_mail_channel_at(site, parcel.slot);
+  tg_stamp_write((int)blockIdx.y, tg_row_in(site.channel_count, c),
+                 before ? TG_STAGE_BEGIN : TG_STAGE_RECEIVE, c, number);
 }
 
 /* Sends an atom: at once if it is at home, else as soon as its own letter is there. */
@@ -141,7 +180,7 @@ static __device__ __forceinline__ bool tg_parcel_receive(const tg_mail_site<T, N
  * The last block of a PE that has sent (and so has read x_sent) counts the exchange while the
  * letters travel. Nobody reads x_sent or x_flag before the kernel's end; the flag rises by maximum,
  * because the sender of an empty message may be ahead, having pushed the next one. */
-template <typename T, int N>
+template <typename T, int N, bool TRACED>
 static __global__ void __launch_bounds__(TG_MAIL_THREADS)
     tg_post_positions(const __grid_constant__ tg_mail_site<T, N> site, int consume, int by_mail) {
   char* memory = site.memory[blockIdx.y];
@@ -159,11 +198,13 @@ static __global__ void __launch_bounds__(TG_MAIL_THREADS)
   const uint64_t number = *(volatile const uint64_t*)sent + 1;
   if (consume && !tg_halo_turn_take(port, turn, number)) return;
   bool good = true;
-  for (int block = (int)blockIdx.x; good && block < site.blocks; block += (int)gridDim.x)
-    good = tg_parcel_send(
-        site, port, memory,
-        block == (int)blockIdx.x ? first : tg_parcel_load(site, memory, block, by_mail != 0),
-        number);
+  for (int block = (int)blockIdx.x; good && block < site.blocks; block += (int)gridDim.x) {
+    const tg_parcel<T> parcel =
+        block == (int)blockIdx.x ? first : tg_parcel_load(site, memory, block, by_mail != 0);
+    tg_stamp_send<TRACED>(site, parcel, true, number);
+    good = tg_parcel_send(site, port, memory, parcel, number);
+    tg_stamp_send<TRACED>(site, parcel, false, number);
+  }
   if (__syncthreads_or(!good)) return;
   if (threadIdx.x == 0 && atomicAdd(done, 1u) == gridDim.x - 1) {
     *done = 0;
@@ -172,11 +213,13 @@ static __global__ void __launch_bounds__(TG_MAIL_THREADS)
       atomicMax_system((unsigned long long*)&flags[c], (unsigned long long)number);
     }
   }
-  for (int block = (int)blockIdx.x; good && block < site.blocks; block += (int)gridDim.x)
-    good = tg_parcel_receive(
-        site, port, memory,
-        block == (int)blockIdx.x ? first : tg_parcel_load(site, memory, block, by_mail != 0),
-        number);
+  for (int block = (int)blockIdx.x; good && block < site.blocks; block += (int)gridDim.x) {
+    const tg_parcel<T> parcel =
+        block == (int)blockIdx.x ? first : tg_parcel_load(site, memory, block, by_mail != 0);
+    tg_stamp_receive<TRACED>(site, parcel, true, number);
+    good = tg_parcel_receive(site, port, memory, parcel, number);
+    tg_stamp_receive<TRACED>(site, parcel, false, number);
+  }
 }
 
 /* Schedule direct, a consumer's first act: takes in what other cards' kernels have posted; then all

@@ -187,10 +187,19 @@ static __device__ __forceinline__ bool tg_debt_post(const tg_mail_site<T, N>& si
   return true;
 }
 
+/* By the thread of a channel's first entry. */
+template <bool TRACED, typename T, int N>
+static __device__ __forceinline__ void tg_stamp_debt(const tg_mail_site<T, N>& site, int block,
+                                                     int k, tg_stage stage, uint64_t number) {
+  if (!TRACED || k != 0) return;
+  const int c = tg_mail_channel_of(site, block);
+  tg_stamp_write((int)blockIdx.y, tg_row_back(site.channel_count, c), stage, c, number);
+}
+
 /* Force return put, from f of the halo to f at home: the slices are posted to the PEs they came
  * from, then what came back is added to the home atoms. An atom waits only for its own letters.
  * W words a row: at most W - 1 channels. TREE: direct exchange. */
-template <typename T, int W, bool TREE>
+template <typename T, int W, bool TREE, bool TRACED>
 static __global__ void __launch_bounds__(TG_MAIL_THREADS)
     tg_post_forces(const __grid_constant__ tg_mail_site<T, TG_MAIL_FEW> site) {
   __shared__ const T* near[TG_MAIL_FEW];
@@ -212,14 +221,17 @@ static __global__ void __launch_bounds__(TG_MAIL_THREADS)
   tg_next_kernel_may_start();
   const uint64_t number =
       *((volatile const uint64_t*)(memory + site.flags) + 3 * site.channel_count);
-  for (int block = (int)blockIdx.x; block < site.blocks; block += (int)gridDim.x)
-    if (!tg_debt_post<T, TG_MAIL_FEW, W, TREE>(
-            site, port, memory, near,
-            block == (int)blockIdx.x
-                ? first
-                : tg_debt_load<T, TG_MAIL_FEW, W, TREE>(site, memory, last - block),
-            number))
-      return;
+  for (int block = (int)blockIdx.x; block < site.blocks; block += (int)gridDim.x) {
+    const tg_debt<T, W> debt = block == (int)blockIdx.x ? first
+                                                        : tg_debt_load<T, TG_MAIL_FEW, W, TREE>(
+                                                              site, memory, last - block);
+    tg_stamp_debt<TRACED>(site, last - block, debt.k, TG_STAGE_BEGIN, number);
+    if (!tg_debt_post<T, TG_MAIL_FEW, W, TREE>(site, port, memory, near, debt, number)) return;
+    tg_stamp_debt<TRACED>(site, last - block, debt.k, TG_STAGE_RETURN, number);
+  }
+  const int home_row = tg_row_home(site.channel_count);
+  if (TRACED && home == 0)
+    tg_stamp_write((int)blockIdx.y, home_row, TG_STAGE_BEGIN, site.channel_count, number);
   for (int i = home; i < count; i += (int)(gridDim.x * blockDim.x)) {
     const tg_row<W> sum =
         i == home ? row : tg_row_load<T, TG_MAIL_FEW, W>(site, memory, (size_t)i, true);
@@ -229,6 +241,8 @@ static __global__ void __launch_bounds__(TG_MAIL_THREADS)
       return;
     for (int d = 0; d < 3; d++) own[d] = f[d];
   }
+  if (TRACED && home == 0)
+    tg_stamp_write((int)blockIdx.y, home_row, TG_STAGE_ADD_LETTERS, site.channel_count, number);
 }
 
 /* The force of an atom and all that came back for it, in the order of its copies, four at once. */

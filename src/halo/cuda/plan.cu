@@ -192,6 +192,7 @@ static tg_status replan(tg_device_halo* halo) {
   int blocks = std::min(64, tg_plan_tile_count((size_t)largest));
   for (int i = 0; i < cards; i++)
     TG_TRY(launch(halo, i, blocks, channels + 1, tg_plan_copies<T>, ports(i), shape));
+  for (int i = 0; i < cards; i++) halo->plan_queued[i] = true;
   return tg_device_tables_queue(halo);
 }
 

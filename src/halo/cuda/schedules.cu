@@ -14,6 +14,10 @@
 
 enum { MOST_BLOCKS = 128, COMPONENTS_PER_THREAD = 2 };
 
+/* The kernel as it is, or compiled with stamps. */
+#define TRACED(halo, kernel, ...)                                                                  \
+  ((halo)->trace ? kernel<__VA_ARGS__, true> : kernel<__VA_ARGS__, false>)
+
 /* How a kernel is launched. */
 typedef enum launch_kind {
   PLAIN,
@@ -40,10 +44,17 @@ static tg_status launch(tg_device_halo* halo, tg_device_halo_counts* counts, int
   config.blockDim = dim3((unsigned)threads);
   config.stream = card->stream;
   config.attrs = &attribute;
-  config.numAttrs = kind == COOPERATIVE || (kind == EARLY && halo->overlaps) ? 1 : 0;
+  /* behind a plan that is being made, a kernel's early part would read maps half made */
+  const bool early = kind == EARLY && halo->overlaps && !halo->plan_queued[card_number];
+  halo->plan_queued[card_number] = false;
+  config.numAttrs = kind == COOPERATIVE || early ? 1 : 0;
   counts->launches++;
-  return tg_cuda_status(cudaLaunchKernelEx(&config, kernel, Formal(args)...), card->device,
-                        "launching a halo kernel");
+  int64_t begin = tg_device_cpu_now(halo);
+  tg_status status = tg_cuda_status(cudaLaunchKernelEx(&config, kernel, Formal(args)...),
+                                    card->device, "launching a halo kernel");
+  tg_device_cpu_did(
+      halo, counts == &halo->counters.forces ? "launch (forces)" : "launch (positions)", begin);
+  return status;
 }
 
 /* Can kernel run with so many blocks at once on every card? Loads it, too. */
@@ -92,16 +103,18 @@ static tg_status mail_grids(tg_device_halo* halo) {
                    "halo: %d processing elements on one GPU, at most %d; use more GPUs or fewer "
                    "processing elements",
                    most_pes, (int)TG_MAIL_MANY);
-  TG_TRY(few(halo)
-             ? resident_blocks(halo, tg_post_positions<T, TG_MAIL_FEW>, TG_MAIL_THREADS, &there)
-             : resident_blocks(halo, tg_post_positions<T, TG_MAIL_MANY>, TG_MAIL_THREADS, &there));
-  TG_TRY(halo->row_words == 8
-             ? resident_blocks(halo, tg_post_forces<T, 8, true>, TG_MAIL_THREADS, &back)
-         : halo->row_words == 4 && halo->direct
-             ? resident_blocks(halo, tg_post_forces<T, 4, true>, TG_MAIL_THREADS, &back)
-         : halo->row_words == 4
-             ? resident_blocks(halo, tg_post_forces<T, 4, false>, TG_MAIL_THREADS, &back)
-             : resident_blocks(halo, tg_post_forces_lists<T>, TG_MAIL_THREADS, &back));
+  TG_TRY(few(halo) ? resident_blocks(halo, TRACED(halo, tg_post_positions, T, TG_MAIL_FEW),
+                                     TG_MAIL_THREADS, &there)
+                   : resident_blocks(halo, TRACED(halo, tg_post_positions, T, TG_MAIL_MANY),
+                                     TG_MAIL_THREADS, &there));
+  TG_TRY(
+      halo->row_words == 8
+          ? resident_blocks(halo, TRACED(halo, tg_post_forces, T, 8, true), TG_MAIL_THREADS, &back)
+      : halo->row_words == 4 && halo->direct
+          ? resident_blocks(halo, TRACED(halo, tg_post_forces, T, 4, true), TG_MAIL_THREADS, &back)
+      : halo->row_words == 4
+          ? resident_blocks(halo, TRACED(halo, tg_post_forces, T, 4, false), TG_MAIL_THREADS, &back)
+          : resident_blocks(halo, tg_post_forces_lists<T>, TG_MAIL_THREADS, &back));
   int wanted = mail_blocks(halo);
   bool forwards = !halo->direct && halo->channel_count > 1;
   if (!halo->bulk && (!forwards || halo->force_return == TG_HALO_PUT))
@@ -114,15 +127,15 @@ template <typename T>
 static tg_status grids(tg_device_halo* halo) {
   int send = INT32_MAX, back = INT32_MAX, other = INT32_MAX, most_pes = most_pes_of(halo);
   const int threads = TG_HALO_THREADS;
-  TG_TRY(resident_blocks(halo, tg_send_positions<T, false>, threads, &send));
-  TG_TRY(resident_blocks(halo, tg_send_positions<T, true>, threads, &send));
+  TG_TRY(resident_blocks(halo, TRACED(halo, tg_send_positions, T, false), threads, &send));
+  TG_TRY(resident_blocks(halo, TRACED(halo, tg_send_positions, T, true), threads, &send));
   TG_TRY(resident_blocks(halo, tg_move_atoms<T>, threads, &send));
   TG_TRY(resident_blocks(halo, tg_await_positions<T>, threads, &send));
-  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_PULL>, threads, &back));
-  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_REDUCE>, threads, &back));
+  TG_TRY(resident_blocks(halo, TRACED(halo, tg_return_forces, T, TG_HALO_PULL), threads, &back));
+  TG_TRY(resident_blocks(halo, TRACED(halo, tg_return_forces, T, TG_HALO_REDUCE), threads, &back));
   TG_TRY(resident_blocks(halo, tg_pull_forces<T>, threads, &back));
-  TG_TRY(resident_blocks(halo, tg_pack_positions<T>, threads, &other));
-  TG_TRY(resident_blocks(halo, tg_unpack_forces<T>, threads, &other));
+  TG_TRY(resident_blocks(halo, TRACED(halo, tg_pack_positions, T), threads, &other));
+  TG_TRY(resident_blocks(halo, TRACED(halo, tg_unpack_forces, T), threads, &other));
   size_t largest = 4;
   for (size_t capacity : halo->capacity) largest = std::max(largest, capacity);
   size_t work = TG_HALO_THREADS * COMPONENTS_PER_THREAD;
@@ -135,6 +148,12 @@ static tg_status grids(tg_device_halo* halo) {
                    "GPU (%d blocks do); use more GPUs or fewer processing elements",
                    halo->channel_count, most_pes, std::min(send, back));
   return mail_grids<T>(halo);
+}
+
+tg_status tg_device_board_set(int device, const tg_stamp_board* board) {
+  TG_TRY(tg_cuda_status(cudaSetDevice(device), device, "selecting it"));
+  return tg_cuda_status(cudaMemcpyToSymbol(tg_board, board, sizeof *board), device,
+                        "copying to it");
 }
 
 tg_status tg_device_grids_choose(tg_device_halo* halo) {
@@ -156,8 +175,10 @@ static tg_status wait_all(tg_device_halo* halo, tg_device_halo_counts* counts) {
   double start = tg_time_now();
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
+    int64_t begin = tg_device_cpu_now(halo);
     TG_TRY(tg_cuda_status(cudaStreamSynchronize(card->stream), card->device,
                           "waiting for a halo exchange"));
+    tg_device_cpu_did(halo, "synchronise", begin);
     counts->blocking_waits++;
   }
   counts->wait_s += tg_time_now() - start;
@@ -167,6 +188,7 @@ static tg_status wait_all(tg_device_halo* halo, tg_device_halo_counts* counts) {
 /* Work queued from here on, on any card, comes after what is queued now on the others. */
 static tg_status meet(tg_device_halo* halo) {
   if (halo->cards.count < 2) return TG_OK;
+  int64_t begin = tg_device_cpu_now(halo);
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
@@ -180,6 +202,7 @@ static tg_status meet(tg_device_halo* halo) {
       TG_TRY(tg_cuda_status(cudaStreamWaitEvent(card->stream, halo->cards.card[j].event, 0),
                             card->device, "waiting for an event"));
     }
+  tg_device_cpu_did(halo, "order streams", begin);
   return TG_OK;
 }
 
@@ -199,8 +222,12 @@ static tg_status copy_channel(tg_device_halo* halo, tg_device_halo_counts* count
     char* to = forces ? halo->pes[pe->from[c]].memory + at->f_in + halo->send_slot[c] * atom
                       : halo->pes[pe->to[c]].memory + at->x + halo->slice[c] * atom;
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
+    tg_device_copy_event(halo, p, c, forces, true);
+    int64_t begin = tg_device_cpu_now(halo);
     TG_TRY(tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, card->stream),
                           card->device, "copying a halo message"));
+    tg_device_cpu_did(halo, "copy", begin);
+    tg_device_copy_event(halo, p, c, forces, false);
     counts->copies++;
   }
   return TG_OK;
@@ -213,7 +240,7 @@ static tg_status send_by_copies(tg_device_halo* halo, bool host) {
   for (int c = 0; c < halo->channel_count; c++) {
     for (int i = 0; i < halo->cards.count; i++)
       TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN,
-                    tg_pack_positions<T>, (const tg_halo_port<T>*)halo->ports[i], c));
+                    TRACED(halo, tg_pack_positions, T), (const tg_halo_port<T>*)halo->ports[i], c));
     if (host) TG_TRY(wait_all(halo, counts));
     TG_TRY(copy_channel(halo, counts, c, false));
     TG_TRY(host ? wait_all(halo, counts) : meet(halo));
@@ -230,7 +257,7 @@ static tg_status return_by_copies(tg_device_halo* halo, bool host) {
     TG_TRY(host ? wait_all(halo, counts) : meet(halo));
     for (int i = 0; i < halo->cards.count; i++)
       TG_TRY(launch(halo, counts, i, one_channel(halo, i), TG_HALO_THREADS, PLAIN,
-                    tg_unpack_forces<T>, (const tg_halo_port<T>*)halo->ports[i], c));
+                    TRACED(halo, tg_unpack_forces, T), (const tg_halo_port<T>*)halo->ports[i], c));
   }
   return TG_OK;
 }
@@ -242,8 +269,9 @@ static tg_status send_from(tg_device_halo* halo, int card, dim3 grid, bool coope
   int consume = !halo->returns_forces;
   return launch(halo, &halo->counters.positions, card, grid, TG_HALO_THREADS,
                 cooperative ? COOPERATIVE : PLAIN,
-                halo->bulk ? tg_send_positions<T, true> : tg_send_positions<T, false>, ports,
-                first_channel, consume);
+                halo->bulk ? TRACED(halo, tg_send_positions, T, true)
+                           : TRACED(halo, tg_send_positions, T, false),
+                ports, first_channel, consume);
 }
 
 template <typename T, int N>
@@ -280,8 +308,9 @@ static tg_status post(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++)
     TG_TRY(launch(halo, &halo->counters.positions, i,
                   dim3((unsigned)halo->post_blocks, (unsigned)halo->cards.card[i].pe_count),
-                  TG_MAIL_THREADS, EARLY, tg_post_positions<T, N>, site_of<T, N>(halo, i),
-                  (int)!halo->returns_forces, (int)(!halo->direct && halo->channel_count > 1)));
+                  TG_MAIL_THREADS, EARLY, TRACED(halo, tg_post_positions, T, N),
+                  site_of<T, N>(halo, i), (int)!halo->returns_forces,
+                  (int)(!halo->direct && halo->channel_count > 1)));
   return TG_OK;
 }
 
@@ -295,9 +324,9 @@ static tg_status post_back(tg_device_halo* halo) {
                     site_of<T, TG_MAIL_MANY>(halo, i)));
     else
       TG_TRY(launch(halo, counts, i, grid, TG_MAIL_THREADS, EARLY,
-                    halo->row_words == 8 ? tg_post_forces<T, 8, true>
-                    : halo->direct       ? tg_post_forces<T, 4, true>
-                                         : tg_post_forces<T, 4, false>,
+                    halo->row_words == 8 ? TRACED(halo, tg_post_forces, T, 8, true)
+                    : halo->direct       ? TRACED(halo, tg_post_forces, T, 4, true)
+                                         : TRACED(halo, tg_post_forces, T, 4, false),
                     site_of<T, TG_MAIL_FEW>(halo, i)));
   }
   return TG_OK;
@@ -339,8 +368,9 @@ static tg_status give_back(tg_device_halo* halo) {
     dim3 grid(halo->return_blocks, halo->channel_count + 1, halo->cards.card[i].pe_count);
     bool within = halo->cards.card[i].pe_count > 1; /* flags of their own within a card, too */
     TG_TRY(launch(halo, counts, i, grid, TG_HALO_THREADS, within ? COOPERATIVE : PLAIN,
-                  halo->force_return == TG_HALO_PULL ? tg_return_forces<T, TG_HALO_PULL>
-                                                     : tg_return_forces<T, TG_HALO_REDUCE>,
+                  halo->force_return == TG_HALO_PULL
+                      ? TRACED(halo, tg_return_forces, T, TG_HALO_PULL)
+                      : TRACED(halo, tg_return_forces, T, TG_HALO_REDUCE),
                   (const tg_halo_port<T>*)halo->ports[i]));
   }
   return TG_OK;

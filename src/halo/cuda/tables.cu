@@ -27,11 +27,24 @@ static __device__ uint32_t next_copy(const uint32_t* copy, uint32_t first, uint3
   return found;
 }
 
-/* One thread a row. rows: NULL if there are none; tree likewise. */
+/* Where the tables lie, from a PE's x on, bytes, and how large they are. */
+typedef struct table_shape {
+  ptrdiff_t rows, tree;
+  int home_capacity, local_capacity;
+  int words; /* of a row; 0: there are no rows */
+  bool direct;
+} table_shape;
+
+/* blockIdx.y is the PE among those of the card; one thread a row. */
 template <typename T>
-static __global__ void make_tables(const tg_halo_port<T>* port, int home_capacity,
-                                   int local_capacity, uint32_t* rows, int words, uint32_t* tree,
+static __global__ void make_tables(const tg_halo_port<T>* ports, const table_shape shape,
                                    const __grid_constant__ channel_order order) {
+  const tg_halo_port<T>* port = &ports[blockIdx.y];
+  char* memory = (char*)port->x;
+  const int home_capacity = shape.home_capacity, local_capacity = shape.local_capacity;
+  const int words = shape.words;
+  uint32_t* rows = words ? (uint32_t*)(memory + shape.rows) : nullptr;
+  uint32_t* tree = shape.direct ? (uint32_t*)(memory + shape.tree) : nullptr;
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (tree && i < TG_HALO_MOST_CHANNELS) tree[i] = order.kind[i];
   if (i >= local_capacity || (i >= port->return_count && i < home_capacity)) return;
@@ -77,30 +90,24 @@ static channel_order order_of(const tg_device_halo* halo) {
   return order;
 }
 
-/* A kernel that may overlap with the one ahead of it reads maps before it waits for its end
- * (mail.cuh): ahead of it is this one, which begins when the tables are complete. */
-static __global__ void settle(void) {}
-
 template <typename T>
 static tg_status queue(tg_device_halo* halo) {
   const channel_order order = order_of(halo);
-  const int threads = 256, local = (int)halo->local_capacity;
-  const int blocks = (std::max(local, (int)TG_HALO_MOST_CHANNELS) + threads - 1) / threads;
-  for (int p = tg_first_pe(halo); p < tg_end_pe(halo); p++) {
-    const tg_device_pe* pe = &halo->pes[p];
-    const tg_card* card = &halo->cards.card[pe->card];
-    TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
-    make_tables<T><<<blocks, threads, 0, card->stream>>>(
-        (const tg_halo_port<T>*)halo->ports[pe->card] + (p - card->first_pe),
-        (int)halo->home_capacity, local,
-        halo->row_words ? (uint32_t*)(pe->memory + halo->layout.rows) : nullptr, halo->row_words,
-        halo->direct ? (uint32_t*)(pe->memory + halo->layout.tree) : nullptr, order);
-    TG_TRY(tg_cuda_status(cudaGetLastError(), card->device, "preparing a halo plan"));
-  }
+  const tg_device_layout* at = &halo->layout;
+  table_shape shape = {(ptrdiff_t)at->rows - (ptrdiff_t)at->x,
+                       (ptrdiff_t)at->tree - (ptrdiff_t)at->x,
+                       (int)halo->home_capacity,
+                       (int)halo->local_capacity,
+                       halo->row_words,
+                       halo->direct};
+  const int threads = 256;
+  const int most = std::max(shape.local_capacity, (int)TG_HALO_MOST_CHANNELS);
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
-    settle<<<1, 1, 0, card->stream>>>();
+    make_tables<T>
+        <<<dim3((unsigned)((most + threads - 1) / threads), (unsigned)card->pe_count), threads, 0,
+           card->stream>>>((const tg_halo_port<T>*)halo->ports[i], shape, order);
     TG_TRY(tg_cuda_status(cudaGetLastError(), card->device, "preparing a halo plan"));
   }
   return TG_OK;

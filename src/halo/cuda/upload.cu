@@ -44,13 +44,13 @@ static void lay_out(tg_device_halo* halo) {
   at->sum = take(&end, halo->local_capacity * sizeof(tg_halo_sum));
   at->source = take(&end, halo->copy_capacity * sizeof(uint64_t));
   at->channel = take(&end, channels * sizeof(tg_halo_channel<double>));
-  at->rows = take(&end, (halo->direct ? halo->home_capacity : halo->local_capacity) *
-                            (size_t)halo->row_words * sizeof(uint32_t));
-  at->tree = take(&end, (TG_HALO_MOST_CHANNELS + halo->copy_capacity) * sizeof(uint32_t));
   at->plan_code = take(&end, halo->local_capacity * sizeof(uint32_t));
   at->plan_tiles =
       take(&end, (channels + 2) * (size_t)tg_plan_tile_count(halo->home_capacity) * sizeof(int));
   at->plan_closed = take(&end, halo->home_capacity * sizeof(uint32_t));
+  at->rows = take(&end, (halo->direct ? halo->home_capacity : halo->local_capacity) *
+                            (size_t)halo->row_words * sizeof(uint32_t));
+  at->tree = take(&end, (TG_HALO_MOST_CHANNELS + halo->copy_capacity) * sizeof(uint32_t));
   at->bytes = end;
 }
 
