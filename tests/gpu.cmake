@@ -33,6 +33,10 @@ foreach(floor device motif comm halo md)
     add_executable(${floor}_${name} ${source})
     target_link_libraries(${floor}_${name} PRIVATE throng)
     target_include_directories(${floor}_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${floor}/${name}_headers) # in place of a library's
+      target_include_directories(${floor}_${name} BEFORE PRIVATE
+        ${PROJECT_SOURCE_DIR}/tests/${floor}/${name}_headers)
+    endif()
     if(TG_TESTS)
       tg_gpu_test_words(${source} RUN words)
       if(NOT words)
@@ -51,3 +55,11 @@ foreach(floor device motif comm halo md)
     endif()
   endforeach()
 endforeach()
+
+# An example is a test.
+add_executable(examples_gpu_stencil ${PROJECT_SOURCE_DIR}/examples/stencil-cuda/stencil.cu)
+target_link_libraries(examples_gpu_stencil PRIVATE throng)
+if(TG_TESTS)
+  add_test(NAME examples.gpu_stencil COMMAND examples_gpu_stencil)
+  set_tests_properties(examples.gpu_stencil PROPERTIES LABELS "examples;gpu" SKIP_RETURN_CODE 77 TIMEOUT 120)
+endif()

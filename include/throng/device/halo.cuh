@@ -4,7 +4,7 @@
  * A kernel that computes an atom's position can store it straight into the memory of every
  * processing element (PE) that needs a copy, and the kernel that needs the copies can wait for
  * them. All a kernel needs is a pointer to its PE's *port* (tg_device_halo_view in
- * halo/device_halo.h). T is float or double.
+ * throng/device_halo.h). T is float or double.
  *
  * A *channel* is one message: to one PE, from one PE, always the same two. Direct exchange has a
  * channel per neighbour; staged exchange has one per pulse and forwards.
@@ -126,7 +126,7 @@ struct tg_halo_port {
   uint64_t* x_sent;                     /* [channel_count]: exchanges sent so far */
   unsigned *x_done, *f_done;            /* [channel_count + 1]: blocks that are done */
   unsigned* abort;                      /* this PE's; sticky */
-  unsigned* const* abort_of;            /* [pe_count] */
+  unsigned* const* abort_of;            /* [pe_count]; NULL: out of reach */
   tg_halo_fault* fault;                 /* this card's */
   unsigned long long* waited_ns;        /* by the first blocks */
   unsigned long long deadline_ns;
@@ -179,11 +179,13 @@ static __device__ void tg_halo_give_up(const tg_halo_port<T>* port, int awaited,
     fault->seen = seen;
     fault->wanted = wanted;
   }
-  for (int pe = 0; pe < port->pe_count; pe++)
+  for (int pe = 0; pe < port->pe_count; pe++) {
+    if (!port->abort_of[pe]) continue;
     asm volatile("st.relaxed.sys.global.u32 [%0], %1;"
                  :
                  : "l"(port->abort_of[pe]), "r"(1u)
                  : "memory");
+  }
 }
 
 /** One thread: waits until *flag >= wanted. False: given up. */
@@ -421,7 +423,7 @@ static __device__ void tg_halo_raise(const tg_halo_port<T>* port, uint64_t numbe
 
 /** Where a copy of a home atom goes. */
 template <typename T>
-struct tg_halo_copy {
+struct tg_halo_target {
   T shift[3];
   T* place;         /* in the slice of a PE on this card, or NULL: */
   uint64_t* letter; /* in the mail of one on another */
@@ -429,11 +431,11 @@ struct tg_halo_copy {
 
 /** copy: of port->copy. */
 template <typename T>
-static __device__ __forceinline__ tg_halo_copy<T> tg_halo_copy_of(const tg_halo_port<T>* port,
-                                                                  uint32_t copy) {
+static __device__ __forceinline__ tg_halo_target<T> tg_halo_copy_of(const tg_halo_port<T>* port,
+                                                                    uint32_t copy) {
   const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
   const size_t k = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
-  tg_halo_copy<T> out;
+  tg_halo_target<T> out;
   for (int d = 0; d < 3; d++) out.shift[d] = channel->shift[d];
   out.place = channel->to_elsewhere ? nullptr : channel->x_out + 3 * k;
   out.letter = channel->x_mail_out + 2 * tg_halo_letter<T>::words * k;
@@ -441,8 +443,8 @@ static __device__ __forceinline__ tg_halo_copy<T> tg_halo_copy_of(const tg_halo_
 }
 
 template <typename T>
-static __device__ __forceinline__ void tg_halo_post_copy(const tg_halo_copy<T>* copy, T x, T y, T z,
-                                                         uint64_t number) {
+static __device__ __forceinline__ void tg_halo_post_copy(const tg_halo_target<T>* copy, T x, T y,
+                                                         T z, uint64_t number) {
   const T at[3] = {x + copy->shift[0], y + copy->shift[1], z + copy->shift[2]};
   if (copy->place)
     for (int d = 0; d < 3; d++) copy->place[d] = at[d];
@@ -458,7 +460,7 @@ static __device__ __forceinline__ void tg_halo_post_atom(const tg_halo_port<T>* 
                                                          T y, T z, uint64_t number) {
   uint32_t end = port->copy_start[atom + 1];
   for (uint32_t i = port->copy_start[atom]; i < end; i++) {
-    const tg_halo_copy<T> copy = tg_halo_copy_of(port, port->copy[i]);
+    const tg_halo_target<T> copy = tg_halo_copy_of(port, port->copy[i]);
     tg_halo_post_copy(&copy, x, y, z, number);
   }
 }

@@ -360,7 +360,7 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS, 4)
   const T* v = velocities[blockIdx.z];
   T* x = port->x;
   uint32_t first = 0, end = 0;
-  tg_halo_copy<T> copy = {};
+  tg_halo_target<T> copy = {};
   tg_halo_turn turn = {};
   if (push && consume) turn = tg_halo_turn_load(port->channel, port->consumed, port->channel_count);
   if (push && start < home_count) { /* maps, before the kernels ahead have ended */

@@ -10,9 +10,10 @@
  *
  * Order in a kernel. (1) What only a new plan changes is read: maps, counts, shifts. A plan changes
  * while nothing runs (tg_device_tables_make ends with all cards idle), or is queued, and then the
- * kernel behind it is not launched early; so this needs no order with earlier kernels. All addresses come from the kernel's parameters, so no load waits for another.
- * (2) griddepcontrol.wait: all earlier kernels have ended and their stores are seen. Nothing that
- * a kernel of the stream writes is touched before that, x_sent included. (3) Now the next kernel of
+ * kernel behind it is not launched early; so this needs no order with earlier kernels. All
+ * addresses come from the kernel's parameters, so no load waits for another. (2)
+ * griddepcontrol.wait: all earlier kernels have ended and their stores are seen. Nothing that a
+ * kernel of the stream writes is touched before that, x_sent included. (3) Now the next kernel of
  * the stream may start its own step 1. (4) What is sent is sent; then what comes is awaited.
  *
  * Forward progress. Sends wait only for letters of lower channels (forces: of higher channels),

@@ -130,6 +130,10 @@ tg_status tg_device_halo_plan_from(tg_device_halo* halo, const double box[3][3],
     return tg_fail(TG_ERR_INPUT,
                    "halo: schedules host and stream take their plans from the host; use pulse, "
                    "fused or direct");
+  if (halo->world)
+    return tg_fail(TG_ERR_INPUT,
+                   "halo: plans on devices serve processing elements of one process; those of "
+                   "several take theirs from the host (tg_device_halo_replan)");
   bool oblique = false, fits = false;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) oblique = oblique || (i != j && box[i][j] != 0);

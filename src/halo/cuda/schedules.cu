@@ -398,6 +398,7 @@ tg_status tg_device_halo_positions(tg_device_halo* halo) {
   TG_TRY(begin_positions(halo));
   halo->by_mail = false; /* nothing is left to be taken in */
   if (halo->channel_count == 0) return TG_OK;
+  if (halo->far) return halo->far->positions(halo);
   return halo->double_precision ? send<double>(halo) : send<float>(halo);
 }
 
@@ -409,6 +410,7 @@ tg_status tg_device_halo_forces(tg_device_halo* halo) {
   halo->positions_out = false;
   halo->counters.forces.bytes += payload(halo);
   if (halo->channel_count == 0) return TG_OK;
+  if (halo->far) return halo->far->forces(halo);
   return halo->double_precision ? give_back<double>(halo) : give_back<float>(halo);
 }
 
@@ -430,16 +432,18 @@ tg_status tg_device_halo_move(tg_device_halo* halo, double dt, bool push) {
   if (push && halo->schedule != TG_DEVICE_DIRECT)
     return tg_fail(TG_ERR_INTERNAL, "halo: only schedule direct pushes from another kernel");
   if (push) TG_TRY(begin_positions(halo));
-  if (push) halo->by_mail = halo->post_blocks > 0;
+  if (push) halo->by_mail = halo->post_blocks > 0 && !halo->far;
   int how = !push ? 0 : halo->by_mail ? 2 : 1;
-  return halo->double_precision ? move<double>(halo, dt, how) : move<float>(halo, dt, how);
+  TG_TRY(halo->double_precision ? move<double>(halo, dt, how) : move<float>(halo, dt, how));
+  return push && halo->far && halo->channel_count ? halo->far->pushed(halo) : TG_OK;
 }
 
 static tg_status pushed(tg_device_halo* halo, bool by_mail) {
   if (halo->schedule != TG_DEVICE_DIRECT)
     return tg_fail(TG_ERR_INTERNAL, "halo: only schedule direct pushes from another kernel");
-  halo->by_mail = by_mail;
-  return begin_positions(halo);
+  halo->by_mail = by_mail && !halo->far; /* what is posted there stays here, and is put */
+  TG_TRY(begin_positions(halo));
+  return halo->far && halo->channel_count ? halo->far->pushed(halo) : TG_OK;
 }
 
 tg_status tg_device_halo_pushed(tg_device_halo* halo) { return pushed(halo, false); }

@@ -136,6 +136,10 @@ static tg_status open_card(tg_device_halo* halo, int i, int steps) {
 
 tg_status tg_device_halo_trace_open(tg_device_halo* halo, int steps) {
   if (halo->trace) return tg_fail(TG_ERR_INTERNAL, "halo: a recording is open already");
+  if (halo->far)
+    return tg_fail(TG_ERR_INPUT,
+                   "halo: between processes only exchanges by stores can be recorded: schedules "
+                   "pulse, fused and direct on transport nvshmem with path store");
   if (halo->pe_count >= 1 << 16 || steps < 1)
     return tg_fail(TG_ERR_INTERNAL, "halo: %d steps cannot be recorded", steps);
   halo->trace = new (std::nothrow) tg_device_trace();
