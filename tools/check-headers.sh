@@ -42,10 +42,23 @@ done
 if [ -n "$device" ] && command -v nvcc >/dev/null 2>&1; then
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
+  # what includes NVSHMEM's headers can only be compiled where they are
+  nvshmem=
+  for place in "${NVSHMEM_HOME:-}" build/deps/nvshmem/nvidia/nvshmem; do
+    [ ! -e "$place/include/nvshmem.h" ] || nvshmem=$place/include
+  done
   for header in $device; do
+    case $header in
+      */nvshmem/*)
+        if [ -z "$nvshmem" ]; then
+          skip "$header (NVSHMEM is not there; ./dev deps nvshmem)"
+          continue
+        fi
+        ;;
+    esac
     # shellcheck disable=SC2016 # the inner shell's own $1
-    check "$header" CUDA sh -c 'cat >"$1/alone.cu" && nvcc -std=c++17 -Iinclude -Isrc -c \
-      -o "$1/alone.o" "$1/alone.cu"' sh "$scratch"
+    check "$header" CUDA sh -c 'cat >"$1/alone.cu" && nvcc -std=c++17 -rdc=true -Iinclude -Isrc \
+      ${2:+-I"$2"} -c -o "$1/alone.o" "$1/alone.cu"' sh "$scratch" "$nvshmem"
   done
 elif [ -n "$device" ]; then
   skip "device headers (nvcc is not on PATH):$device"
