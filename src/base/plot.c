@@ -119,7 +119,7 @@ static void write_style(FILE* script, const tg_plot_curve* curve, int colour) {
     fprintf(script, ":(%.9g) with boxes linetype %d fillstyle solid 1 noborder ", curve->width,
             colour);
   else if (curve->style == TG_PLOT_DOTS)
-    fputs(" with points pointtype 7 pointsize 0.5 linecolor rgb 'black' ", script);
+    fputs(" with points pointtype 7 pointsize 0.7 linecolor rgb 'black' ", script);
   else
     fprintf(script, " with %s linetype %d linewidth 2 ", curve->count > 1 ? "lines" : "points",
             colour);

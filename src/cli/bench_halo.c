@@ -74,16 +74,17 @@ static const tg_cli_option options[] = {
 static tg_status read_pe(bench* b) {
   const char* at = b->f.pe;
   int numbers[3] = {0, 0, 0}, count = 0;
-  while (count < 3) {
+  bool more = true; /* a number must follow */
+  while (more && count < 3) {
     int length = (int)strcspn(at, "xX");
     if (!tg_parse_int(at, length, &numbers[count]) || numbers[count] < 1 || numbers[count] > 256)
       break;
     count++;
     at += length;
-    if (!*at) break;
-    at++;
+    more = *at != '\0';
+    if (more) at++;
   }
-  if (*at || (count != 1 && count != 3))
+  if (more || (count != 1 && count != 3))
     return tg_fail(TG_ERR_INPUT,
                    "--pe %s: a grid of three numbers such as 2x2x1, or one number, was expected",
                    b->f.pe);

@@ -23,6 +23,8 @@ typedef struct picture {
   char grids[MOST_GRIDS][24];
   const char* names[MOST_GRIDS];
   int grid_count;
+  const char* schedules[SCHEDULE_COUNT]; /* those that were measured */
+  int schedule_count;
   tg_plot_curve curves[MOST_CURVES];
   int curve_count;
   double x[MOST_CURVES][MOST_POINTS], y[MOST_CURVES][MOST_POINTS];
@@ -49,7 +51,7 @@ static int grid_of(picture* p, const tg_bench_halo_case* what) {
   for (int i = 0; i < p->grid_count; i++)
     if (strcmp(p->grids[i], name) == 0) return i;
   if (p->grid_count == MOST_GRIDS) return -1;
-  strcpy(p->grids[p->grid_count], name);
+  memcpy(p->grids[p->grid_count], name, sizeof name);
   p->names[p->grid_count] = p->grids[p->grid_count];
   return p->grid_count++;
 }
@@ -66,7 +68,7 @@ static const tg_bench_halo_row* fastest(picture* p, const tg_cli_halo_record* re
   const tg_bench_halo_row* best = NULL;
   for (int i = 0; i < count; i++) {
     const tg_bench_halo_row* row = &records[i].row;
-    if (strcmp(row->what.schedule, SCHEDULES[schedule]) != 0) continue;
+    if (strcmp(row->what.schedule, p->schedules[schedule]) != 0) continue;
     if (panel_of(p, &row->what) != panel || grid_of(p, &row->what) != grid) continue;
     if (!best || row->step_us < best->step_us) best = row;
   }
@@ -83,10 +85,10 @@ static int start_curve(picture* p, tg_plot_curve curve) {
 
 /* Bars of all schedules, and the dots on them. */
 static void fill_panel(picture* p, const tg_cli_halo_record* records, int count, int panel) {
-  const double width = 0.8 / SCHEDULE_COUNT;
-  int bars[SCHEDULE_COUNT];
-  for (int s = 0; s < SCHEDULE_COUNT; s++)
-    bars[s] = start_curve(p, (tg_plot_curve){.label = panel ? NULL : SCHEDULES[s],
+  const double width = 0.8 / p->schedule_count;
+  int bars[SCHEDULE_COUNT] = {0};
+  for (int s = 0; s < p->schedule_count; s++)
+    bars[s] = start_curve(p, (tg_plot_curve){.label = panel ? NULL : p->schedules[s],
                                              .panel = panel,
                                              .style = TG_PLOT_BARS,
                                              .width = 0.9 * width,
@@ -94,14 +96,23 @@ static void fill_panel(picture* p, const tg_cli_halo_record* records, int count,
   int dots = start_curve(
       p, (tg_plot_curve){
              .label = panel ? NULL : "model's floor", .panel = panel, .style = TG_PLOT_DOTS});
-  for (int s = 0; s < SCHEDULE_COUNT; s++)
+  for (int s = 0; s < p->schedule_count; s++)
     for (int g = 0; g < p->grid_count; g++) {
       const tg_bench_halo_row* row = fastest(p, records, count, panel, g, s);
       if (!row) continue;
-      double x = g + 1 + (s - (SCHEDULE_COUNT - 1) / 2.) * width;
+      double x = g + 1 + (s - (p->schedule_count - 1) / 2.) * width;
       add_point(p, bars[s], x, row->step_us);
       add_point(p, dots, x, row->model.total_us);
     }
+}
+
+static void find_schedules(picture* p, const tg_cli_halo_record* records, int count) {
+  for (int s = 0; s < SCHEDULE_COUNT; s++)
+    for (int i = 0; i < count; i++)
+      if (strcmp(records[i].row.what.schedule, SCHEDULES[s]) == 0) {
+        p->schedules[p->schedule_count++] = SCHEDULES[s];
+        break;
+      }
 }
 
 tg_status tg_cli_halo_plot(const tg_cli_halo_record* records, int count, const char* path) {
@@ -109,6 +120,7 @@ tg_status tg_cli_halo_plot(const tg_cli_halo_record* records, int count, const c
   p = (picture){0};
   for (int i = 0; i < count; i++)
     if (panel_of(&p, &records[i].row.what) >= 0) grid_of(&p, &records[i].row.what);
+  find_schedules(&p, records, count);
   for (int panel = 0; panel < p.panel_count; panel++) fill_panel(&p, records, count, panel);
   tg_plot plot = {.title = "A step of the halo exchange, by schedule",
                   .x_label = "processing elements",

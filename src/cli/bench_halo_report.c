@@ -168,7 +168,7 @@ static void print_prediction(const tg_bench_halo_prediction* link,
   snprintf(messages, sizeof messages, "%d / %d", link->pulses, link->neighbours);
   if (isfinite(fabric->break_even_s))
     snprintf(wins, sizeof wins, "%.2f us", fabric->break_even_s * 1e6);
-  printf("%-7d %4d %-7s %8s %7.0f | %7.1f %6.1f %6.1f | %7.1f %6.1f %6.1f | %s\n", link->atoms,
+  printf("%-7d %4d %-7s %8s %6.0f | %7.1f %6.1f %6.1f | %7.1f %6.1f %6.1f | %s\n", link->atoms,
          link->gpus, grid, messages, link->bytes * 1e-3, link->host_us, link->fused_us,
          link->direct_us, fabric->host_us, fabric->fused_us, fabric->direct_us, wins);
 }
@@ -179,15 +179,15 @@ void tg_cli_halo_print_outlook(const tg_cli_halo_outlook* o, const int* sizes, i
       "\nmodel of a step between GPUs, us (not measured; reach %g nm, one PE on each)\n"
       "NVLink: flag %.2f us, stores %.0f GB/s, graph node %.2f us (host: launch %.2f, wait %.2f "
       "us);\n        %s\n"
-      "fabric: put with signal %.2f us, %.0f GB/s, the next message after %.2f us\n",
+      "fabric: put with signal %.2f us, %.0f GB/s, each message (msg) keeps its sender busy %.2f "
+      "us\n",
       o->reach, c->flag_s * 1e6, c->bytes_per_s * 1e-9, c->node_s * 1e6, c->launch_s * 1e6,
       c->wait_s * 1e6, o->source, o->fabric.latency_s * 1e6, o->fabric.bytes_per_s * 1e-9,
       o->fabric.message_s * 1e6);
-  printf("%-7s %4s %-7s %8s %7s | %22s | %22s | %s\n", "", "", "", "messages", "", "NVLink        ",
-         "fabric        ", "direct wins on it");
-  printf("%-7s %4s %-7s %8s %7s | %7s %6s %6s | %7s %6s %6s | %s\n", "atoms", "GPUs", "grid",
-         "st. / d.", "kB", "host", "fused", "direct", "host", "fused", "direct",
-         "if a message takes <");
+  printf("%-7s %4s %-7s %8s %6s | %22s | %22s | %s\n", "", "", "", "messages", "", "NVLink        ",
+         "fabric        ", "direct wins");
+  printf("%-7s %4s %-7s %8s %6s | %7s %6s %6s | %7s %6s %6s | %s\n", "atoms", "GPUs", "grid",
+         "st. / d.", "kB", "host", "fused", "direct", "host", "fused", "direct", "if msg <");
   for (int s = 0; s < size_count; s++)
     for (int i = 0; i < PREDICTIONS; i++) {
       tg_bench_halo_prediction link, fabric;
