@@ -5,6 +5,7 @@
 
 #include "cli/bench_halo.h"
 #include "cli/cli.h"
+#include "device/nvshmem.h"
 #include "halo/halo.h"
 
 typedef tg_cli_halo_bench bench;
@@ -144,16 +145,6 @@ static tg_status run_threads(bench* b) {
   return TG_OK;
 }
 
-/* PE 0 measures for all, with the cards that it sees. */
-static tg_status share_constants(bench* b, tg_world* world, tg_device_halo_constants* out) {
-  tg_status status = TG_OK;
-  if (tg_world_pe(world) == 0) status = tg_device_halo_measure(2, out);
-  TG_TRY(tg_world_agree(world, status));
-  TG_TRY(tg_world_broadcast(world, 0, out, sizeof *out));
-  if (tg_world_pe(world) == 0) b->outlook.constants = *out;
-  return TG_OK;
-}
-
 static tg_status processes_on_gpus(bench* b, tg_world* world, int atoms, const int grid[3],
                                    const tg_device_halo_constants* constants) {
   static const char* const paths[] = {"store", "put"};
@@ -176,7 +167,7 @@ static tg_status processes_on_gpus(bench* b, tg_world* world, int atoms, const i
 /* All that the processes of a launcher measure, in one world. */
 static tg_status processes_main(tg_world* world, void* context) {
   bench* b = context;
-  tg_device_halo_constants constants = {0};
+  tg_device_halo_constants constants;
   int count = tg_world_pe_count(world);
   TG_TRY(tg_world_agree(world, b->begun));
   if (count < 2)
@@ -187,7 +178,8 @@ static tg_status processes_main(tg_world* world, void* context) {
   if (b->pe_count && b->pe_count != count)
     return tg_fail(TG_ERR_INPUT, "--pe %s: there are %d processes, each a processing element",
                    b->f.pe, count);
-  if (b->on_gpus) TG_TRY(share_constants(b, world, &constants));
+  constants = b->outlook.constants;
+  TG_TRY(tg_world_broadcast(world, 0, &constants, sizeof constants));
   for (int s = 0; s < b->size_count; s++) {
     int grid[3];
     TG_TRY(choose_grid(b, b->sizes[s], count, grid));
@@ -197,14 +189,17 @@ static tg_status processes_main(tg_world* world, void* context) {
   return TG_OK;
 }
 
-static tg_status run_processes(bench* b) {
+/* The constants are PE 0's, measured with the cards that it sees before the world has them. */
+static tg_status run_processes(bench* b, int there) {
   tg_world_params params = {.transport = b->f.transport};
-  if (!params.transport) params.transport = b->on_gpus ? "nvshmem" : "mpi";
+  if (!params.transport && b->on_gpus) params.transport = tg_nvshmem_built() ? "nvshmem" : "mpi";
+  if (b->on_gpus && tg_cli_speaks() && b->begun == TG_OK)
+    b->begun = tg_device_halo_measure(there < 2 ? there : 2, &b->outlook.constants);
   return tg_world_run(&params, processes_main, b);
 }
 
 tg_status tg_cli_halo_measure(bench* b, int there) {
-  if (b->processes) return run_processes(b);
+  if (b->processes) return run_processes(b, there);
   if (!tg_cli_speaks()) return TG_OK; /* a launcher's other processes: one does it all */
   TG_TRY(b->begun);
   return b->on_gpus ? run_here(b, there) : run_threads(b);
