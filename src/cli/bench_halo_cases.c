@@ -71,29 +71,38 @@ static tg_status measure_cpus(bench* b, tg_world* world, int atoms, const int gr
   return TG_OK;
 }
 
-/* Every way that was asked for. world: NULL, or of processes. A way that is not to be had is left
- * out where all were asked for. */
-static tg_status measure_gpus(bench* b, tg_world* world, tg_bench_halo_case* what,
+/* Is a way asked for, and to be had? What is never to be had is left out where all were asked for,
+ * and refused by the halo where it was named. */
+static bool wanted(const bench* b, const tg_bench_halo_case* what, int way) {
+  const char* returns = WAYS[way].force_return;
+  bool host = strcmp(WAYS[way].schedule, "host") == 0;
+  if (!chosen(b->f.halo, WAYS[way].schedule)) return false;
+  if (returns && !chosen(b->f.force_return, returns)) return false;
+  if (b->f.bulk && !WAYS[way].bulk) return false;
+  if (strcmp(what->transport, "mpi") == 0 && !host) return !is_all(b->f.halo);
+  if (!what->path || strcmp(what->path, "put") != 0) return true;
+  if (WAYS[way].bulk) return b->f.bulk;
+  return !returns || strcmp(returns, "put") == 0 || !is_all(b->f.force_return);
+}
+
+/* Every way that is wanted. world: NULL, or of processes; *first: no row of the case has been kept.
+ */
+static tg_status measure_gpus(bench* b, tg_world* world, const tg_bench_halo_case* what,
                               const tg_device_halo_constants* constants, bool* first) {
   for (int w = 0; w < WAY_COUNT; w++) {
-    const char* returns = WAYS[w].force_return;
+    bool host = strcmp(WAYS[w].schedule, "host") == 0;
     tg_cli_halo_record record = {.device = *constants};
-    if (!chosen(b->f.halo, WAYS[w].schedule)) continue;
-    if (returns && !chosen(b->f.force_return, returns)) continue;
-    if (b->f.bulk && !WAYS[w].bulk) continue;
-    if (world && strcmp(what->transport, "mpi") == 0 && strcmp(WAYS[w].schedule, "host") != 0)
-      continue;
-    what->schedule = WAYS[w].schedule;
-    what->force_return = returns;
-    what->bulk = WAYS[w].bulk;
-    tg_status status = tg_bench_halo_gpus(world, what, constants, &record.row);
-    if (status == TG_ERR_INPUT && world && what->path && strcmp(what->path, "put") == 0) {
-      if (tg_cli_speaks()) fprintf(stderr, "throng: left out: %s\n", tg_last_error());
-      continue;
+    tg_bench_halo_case one = *what;
+    if (!wanted(b, what, w)) continue;
+    if (host && what->path) { /* it is staged through the host: once, on no path */
+      if (!*first && strcmp(what->path, "put") == 0) continue;
+      one.path = NULL;
     }
-    TG_TRY(status);
-    if (!tg_cli_speaks()) continue;
-    keep(b, &record, *first);
+    one.schedule = WAYS[w].schedule;
+    one.force_return = WAYS[w].force_return;
+    one.bulk = WAYS[w].bulk;
+    TG_TRY(tg_bench_halo_gpus(world, &one, constants, &record.row));
+    if (!world || tg_world_pe(world) == 0) keep(b, &record, *first);
     *first = false;
   }
   return TG_OK;
