@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds throng on a machine with GPUs, checks the device code, then measures it: about 8 minutes at
 # most. Logs go to $OUT if it is set, else to build/device. The short table comes last.
-#   bench/device.sh [PRESET]     cuda (default) or nvshmem
+#   bench/device.sh [PRESET [NAME]]
+#                                cuda (default) or nvshmem: found by NVSHMEM_HOME, or in build/deps
+#                                (./dev deps nvshmem); its tests run under mpirun, a GPU per process.
+#                                NAME: only this test, such as comm_gpu_nvshmem, and no benchmark
 set -u
 cd "$(dirname "$0")/.." || exit 3
 preset=${1:-cuda}
+only=${2:-}
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -22,8 +26,11 @@ step() {
   timeout "$limit" "$@" >"$out/$name.log" 2>&1
   code=$?
   took=$(($(date +%s) - began))
+  last=$(tail -n 1 "$out/$name.log" | cut -c1-90)
   if [ $code -eq 0 ]; then
-    say "$(printf '%-18s ok      %3d s  %s' "$name" $took "$(tail -n 1 "$out/$name.log" | cut -c1-90)")"
+    say "$(printf '%-18s ok      %3d s  %s' "$name" $took "$last")"
+  elif [ $code -eq 77 ]; then
+    say "$(printf '%-18s skipped %3d s  %s' "$name" $took "$(grep '^skipped' "$out/$name.log" | head -n 1)")"
   else
     failures=$((failures + 1))
     say "$(printf '%-18s FAILED (%d) %3d s' "$name" $code $took)"
@@ -32,6 +39,15 @@ step() {
   return $code
 }
 
+# Programs whose source says MULTI-PROCESS also run with two processes: by mpirun, and by themselves.
+multi_process() { # NAME
+  grep -q MULTI-PROCESS "tests/${1%%_*}/${1#*_}.cu" 2>/dev/null
+}
+launch="mpirun -n 2"
+if mpirun --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
+  launch="$launch --oversubscribe --bind-to none"
+fi
+
 step configure 60 cmake --preset "$preset" -DTG_TESTS=OFF -DCMAKE_CUDA_ARCHITECTURES=90 || exit 1
 step build 240 cmake --build "build/$preset" --parallel "$(nproc)" || exit 1
 build=build/$preset
@@ -39,11 +55,26 @@ step info 60 "$build/throng" info
 cat "$out/info.log"
 for program in "$build"/*_gpu_*; do
   [ -x "$program" ] || continue
-  name=$(basename "$program")
-  step "$name" 150 "$program"
-  grep -E 'FAILED|not so|passed' "$out/$name.log" | head -n 40
+  test=$(basename "$program")
+  if [ -n "$only" ] && [ "$test" != "$only" ]; then continue; fi
+  step "$test" 150 "$program"
+  grep -E 'FAILED|not so|passed' "$out/$test.log" | head -n 40
+  multi_process "$test" || continue
+  for word in socket killed; do
+    step "${test}_$word" 90 "$program" $word
+    grep -E 'FAILED|not so|says' "$out/${test}_$word.log" | head -n 40
+  done
+  if ! command -v mpirun >/dev/null 2>&1; then
+    say "$(printf '%-18s skipped        mpirun is not installed' "$test on 2")"
+    continue
+  fi
+  # shellcheck disable=SC2086 # a list of words
+  step "${test}_mpi_2" 120 $launch "$program"
+  grep -E 'FAILED|not so|rounds|passed' "$out/${test}_mpi_2.log" | head -n 40
+  # shellcheck disable=SC2086 # a list of words
+  step "${test}_stopped" 60 $launch "$program" stopped
 done
-if "$build/throng" help 2>/dev/null | grep -q 'bench halo'; then
+if [ -z "$only" ] && "$build/throng" help 2>/dev/null | grep -q 'bench halo'; then
   step bench_halo 200 "$build/throng" bench halo --json-lines "$out/halo.jsonl"
   cat "$out/bench_halo.log"
 fi

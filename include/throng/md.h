@@ -40,12 +40,14 @@ typedef struct tg_md_job {
   const char* backend; /* "omp" (default) or "ref" */
   const char*
       precision; /* "mixed" (default: pair forces in float, the rest in double) or "double" */
-  const char* transport; /* "loop", "mpi", or NULL: mpi under an MPI launcher, else loop */
+  const char* transport; /* "loop", "mpi", "socket", or NULL: socket where TG_BOOTSTRAP is in the
+                            environment, else mpi under an MPI launcher, else loop */
   const char*
       halo;     /* schedule of the halo exchange: "pulse" (default), "host", "fused", "direct" */
   int grid[3];  /* domains along x, y, z; 0 0 0: chosen for pe_count */
   int pe_count; /* 0: the launcher's number, or 1 */
   int threads;  /* of this process, shared by its PEs; 0: all it may use */
+  double deadline_s; /* seconds that a PE may wait for another before the run is given up; 0: 60 */
 
   const char* output;        /* folder, tg_md_run only */
   int force;                 /* an earlier run in the folder is kept as numbered copies */

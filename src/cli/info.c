@@ -10,12 +10,12 @@
 #include "cli/cli.h"
 #include "cli/machine.h"
 #include "cli/mpi_session.h"
-#include "comm/world.h"
+#include "comm/transport.h"
 #include "device/device.h"
 #include "device/nvshmem.h"
 #include "md/nonbonded.h"
 
-enum { REASON_SIZE = 512, ABLE_COUNT = 3 };
+enum { REASON_SIZE = 512, BACKEND_COUNT = 3, TRANSPORT_COUNT = 4 };
 
 /* A backend or transport, and whether it works here. */
 typedef struct able {
@@ -36,7 +36,7 @@ typedef struct facts {
   tg_device_link* links; /* [gpu_count, gpu_count], from and to; the diagonal is unused */
   char mpi[REASON_SIZE], gnuplot[REASON_SIZE], nvshmem[REASON_SIZE];
   bool mpi_built, gnuplot_works, nvshmem_works;
-  able backends[ABLE_COUNT], transports[ABLE_COUNT];
+  able backends[BACKEND_COUNT], transports[TRANSPORT_COUNT];
 } facts;
 
 __attribute__((format(printf, 3, 4))) static void judge(able* out, bool works, const char* format,
@@ -118,11 +118,20 @@ static void judge_transports(facts* all) {
     judge(&rows[0], false, "%.400s", tg_last_error());
   rows[1].name = "mpi";
   judge(&rows[1], all->mpi_built, "%.400s", all->mpi);
-  rows[2].name = "nvshmem";
-  if (all->nvshmem_works)
-    judge(&rows[2], false, "the library can run, but throng's transport is not there yet");
+  rows[2].name = "socket";
+  if (tg_socket_check() == TG_OK)
+    judge(&rows[2], true,
+          "TCP between processes that TG_BOOTSTRAP, TG_PE and TG_PE_COUNT bring together");
   else
-    judge(&rows[2], false, "%.400s", all->nvshmem);
+    judge(&rows[2], false, "%.400s", tg_last_error());
+  rows[3].name = "nvshmem";
+  if (all->nvshmem_works)
+    judge(&rows[3], true,
+          "NVSHMEM %s; a process and a GPU for each processing element, so at most %d on this "
+          "machine, started by mpirun or as for socket",
+          tg_nvshmem_version(), all->gpu_count);
+  else
+    judge(&rows[3], false, "%.400s", all->nvshmem);
 }
 
 static tg_status ask_all(facts* all) {
@@ -179,8 +188,8 @@ static void print_gpus(const facts* all) {
   }
 }
 
-static void print_ables(const char* title, const able* rows) {
-  for (int i = 0; i < ABLE_COUNT; i++)
+static void print_ables(const char* title, const able* rows, int count) {
+  for (int i = 0; i < count; i++)
     printf("%-10s %-8s %-4s %s\n", i ? "" : title, rows[i].name, rows[i].works ? "yes" : "no",
            rows[i].reason);
 }
@@ -207,8 +216,8 @@ static void print_text(const facts* all) {
   else
     printf("NVSHMEM    no: %s\n", all->nvshmem);
   printf("gnuplot    %s%s\n", all->gnuplot_works ? "" : "no: ", all->gnuplot);
-  print_ables("Backends", all->backends);
-  print_ables("Transports", all->transports);
+  print_ables("Backends", all->backends, BACKEND_COUNT);
+  print_ables("Transports", all->transports, TRANSPORT_COUNT);
 }
 
 static void json_gpus(tg_json* json, const facts* all) {
@@ -247,9 +256,9 @@ static void json_gpus(tg_json* json, const facts* all) {
   tg_json_close_array(json);
 }
 
-static void json_ables(tg_json* json, const char* key, const able* rows) {
+static void json_ables(tg_json* json, const char* key, const able* rows, int count) {
   tg_json_open_array(json, key);
-  for (int i = 0; i < ABLE_COUNT; i++) {
+  for (int i = 0; i < count; i++) {
     tg_json_open_object(json, NULL);
     tg_json_text(json, "name", rows[i].name);
     tg_json_bool(json, "works", rows[i].works);
@@ -282,8 +291,8 @@ static void print_json(const facts* all) {
   tg_json_text(&json, "mpi", all->mpi_built ? all->mpi : NULL);
   tg_json_text(&json, "nvshmem", tg_nvshmem_built() ? tg_nvshmem_version() : NULL);
   tg_json_text(&json, "gnuplot", all->gnuplot_works ? all->gnuplot : NULL);
-  json_ables(&json, "backends", all->backends);
-  json_ables(&json, "transports", all->transports);
+  json_ables(&json, "backends", all->backends, BACKEND_COUNT);
+  json_ables(&json, "transports", all->transports, TRANSPORT_COUNT);
   tg_json_close_object(&json);
 }
 

@@ -56,6 +56,7 @@ tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* m
   if (machine->precision) out->precision = machine->precision;
   if (machine->halo) out->halo = machine->halo;
   out->transport = machine->transport;
+  out->deadline_s = machine->deadline_s;
   bool chosen = machine->threads != INT_MIN;
   out->threads = chosen ? machine->threads : 0;
   out->message = say;
@@ -67,5 +68,8 @@ tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* m
   if (out->threads > TG_CLI_MOST_THREADS)
     return tg_fail(TG_ERR_INPUT, "--threads %d: at most %d; leave it out for all processors",
                    machine->threads, TG_CLI_MOST_THREADS);
+  if (!(machine->deadline_s > 0))
+    return tg_fail(TG_ERR_INPUT, "--deadline %g: seconds, more than 0, were expected",
+                   machine->deadline_s);
   return machine->pe ? parse_pe(machine->pe, out) : TG_OK;
 }

@@ -21,11 +21,13 @@ typedef struct tg_cli_md_input {
 typedef struct tg_cli_md_machine {
   const char *backend, *precision, *transport, *pe, *halo;
   int threads;
+  double deadline_s;
 } tg_cli_md_machine;
 
-/* Before the options are read: --threads is told from its default by a number nobody gives. */
+/* Before the options are read: --threads is told from its default by a number nobody gives; 60 s is
+ * the world's own default. */
 #define TG_CLI_MD_MACHINE_DEFAULT                                                                  \
-  { .threads = INT_MIN }
+  { .threads = INT_MIN, .deadline_s = 60 }
 
 /* Rows of an option table for a structure `type` with members `input` and `machine`. */
 #define TG_CLI_MD_INPUT_OPTIONS(type)                                                              \
@@ -72,8 +74,9 @@ typedef struct tg_cli_md_machine {
        0,                                                                                          \
        TG_CLI_CHOICE,                                                                              \
        offsetof(type, machine.transport),                                                          \
-       "loop|mpi",                                                                                 \
-       "how they talk: threads of this process, or MPI (default mpi under mpirun, else loop)",     \
+       "loop|mpi|socket",                                                                          \
+       "how they talk: threads of this process, MPI, or TCP between processes that TG_BOOTSTRAP "  \
+       "brings together (default socket where that is set, mpi under mpirun, else loop)",          \
        false},                                                                                     \
       {"halo",                                                                                     \
        0,                                                                                          \
@@ -81,6 +84,13 @@ typedef struct tg_cli_md_machine {
        offsetof(type, machine.halo),                                                               \
        "host|pulse|fused|direct",                                                                  \
        "schedule of the halo exchange; the result is the same to the last bit (default pulse)",    \
+       false},                                                                                     \
+      {"deadline",                                                                                 \
+       0,                                                                                          \
+       TG_CLI_DOUBLE,                                                                              \
+       offsetof(type, machine.deadline_s),                                                         \
+       "SECONDS",                                                                                  \
+       "a processing element that waits longer for another ends the run (default 60)",             \
        false},                                                                                     \
   {                                                                                                \
     "threads", 0, TG_CLI_INT, offsetof(type, machine.threads), "N",                                \

@@ -24,7 +24,8 @@ static int environment_number(const char* const* names, int otherwise) {
 int tg_cli_launcher_rank(void) {
   static const char* const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",     "PMIX_RANK",
                                       "MV2_COMM_WORLD_RANK",  "SLURM_PROCID", NULL};
-  return environment_number(names, 0);
+  static const char* const own[] = {"TG_PE", NULL};
+  return environment_number(getenv("TG_BOOTSTRAP") ? own : names, 0);
 }
 
 #ifdef TG_HAVE_MPI
@@ -33,9 +34,10 @@ static bool session_open;
 
 /* By mpirun, with any number of processes. srun sets its variables without MPI as well. */
 static bool launched(void) {
+  if (getenv("TG_BOOTSTRAP")) return false; /* the processes do without MPI */
   static const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                       NULL};
-  return environment_number(names, 0) > 0;
+  return tg_world_under_launcher() || environment_number(names, 0) > 0;
 }
 
 /* MPI must be there before the verb opens its world: "--transport mpi" or "--transport=mpi". */
@@ -49,7 +51,7 @@ static bool asked_for(int argc, char** argv) {
 }
 
 tg_status tg_cli_mpi_begin(int argc, char** argv) {
-  if (!tg_world_under_launcher() && !launched() && !asked_for(argc, argv)) return TG_OK;
+  if (!launched() && !asked_for(argc, argv)) return TG_OK;
   int provided = 0;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     return tg_fail(TG_ERR_MACHINE, "MPI cannot be started");
@@ -92,7 +94,7 @@ bool tg_cli_mpi_version(char* out, size_t size) {
 tg_status tg_cli_mpi_begin(int argc, char** argv) {
   (void)argc;
   (void)argv;
-  if (!tg_world_under_launcher()) return TG_OK;
+  if (getenv("TG_BOOTSTRAP") || !tg_world_under_launcher()) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "started by an MPI launcher, but throng was built without MPI; start it without, "
                  "or build it where mpicc is found (TG_MPI=ON)");

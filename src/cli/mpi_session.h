@@ -8,7 +8,8 @@
 
 #include "base/status.h"
 
-/** This process's number among those that a launcher started, by the environment; 0 without one. */
+/** This process's number among those that a launcher started, or of transport socket, by the
+ * environment; else 0. */
 int tg_cli_launcher_rank(void);
 
 /** Starts MPI where an MPI launcher started this process, or the verb's words ask for --transport

@@ -51,6 +51,11 @@ void tg_symmetric_destroy(tg_symmetric** symmetric) {
 void* tg_symmetric_local(const tg_symmetric* s) { return s->base[s->world->pe]; }
 void* tg_symmetric_peer(const tg_symmetric* s, int pe) { return s->base[pe]; }
 
+uint64_t* tg_symmetric_signals(const tg_symmetric* s, size_t* stride) {
+  *stride = TG_CACHE_LINE;
+  return (uint64_t*)(void*)(s->base[s->world->pe] + s->bytes);
+}
+
 _Atomic uint64_t* tg_symmetric_counter(const tg_symmetric* s, int pe, int signal) {
   /* signals follow the data, each in a cache line of its own */
   return (_Atomic uint64_t*)(void*)(s->base[pe] + s->bytes + (size_t)signal * TG_CACHE_LINE);
@@ -79,7 +84,8 @@ tg_status tg_symmetric_put(tg_symmetric* s, int pe, size_t offset, const void* d
             world->pe, bytes, offset, pe, signal, s->bytes, s->signal_count, world->pe_count);
     return tg_world_give_up(world, TG_ERR_INTERNAL);
   }
-  if (!s->base[pe]) return world->ops->symmetric_put(s, pe, offset, data, bytes, signal, op, value);
+  if (!s->base[pe] || s->on_device)
+    return world->ops->symmetric_put(s, pe, offset, data, bytes, signal, op, value);
   if (bytes) memcpy(s->base[pe] + offset, data, bytes);
   tg_symmetric_raise(tg_symmetric_counter(s, pe, signal), op, value);
   if (world->ops->wake) world->ops->wake(world, pe);
@@ -93,30 +99,47 @@ tg_status tg_symmetric_signal(tg_symmetric* s, int pe, int signal, tg_signal_op 
 
 uint64_t tg_symmetric_read(tg_symmetric* s, int signal) {
   if (s->world->ops->symmetric_progress) s->world->ops->symmetric_progress(s->world);
-  return atomic_load_explicit(tg_symmetric_counter(s, s->world->pe, signal), memory_order_acquire);
+  return tg_symmetric_value(s, signal);
+}
+
+uint64_t tg_symmetric_value(const tg_symmetric* s, int signal) {
+  if (!s->on_device) return atomic_load(tg_symmetric_counter(s, s->world->pe, signal));
+  const uint64_t* values = s->world->ops->symmetric_values(s);
+  return values ? values[signal] : 0;
 }
 
 bool tg_symmetric_arrived(const tg_symmetric_wait_list* list, int* which) {
+  const tg_symmetric* s = list->symmetric;
+  const uint64_t* values = NULL;
+  if (s->on_device) { /* one copy for all of them */
+    values = s->world->ops->symmetric_values(s);
+    if (!values) return false;
+  }
   for (int i = 0; i < list->count; i++) {
-    const tg_symmetric* s = list->symmetric;
-    const _Atomic uint64_t* counter =
-        tg_symmetric_counter(s, s->world->pe, list->sources[i].signal);
-    if (atomic_load(counter) < list->value) continue;
+    int signal = list->sources[i].signal;
+    uint64_t value =
+        values ? values[signal] : atomic_load(tg_symmetric_counter(s, s->world->pe, signal));
+    if (value < list->value) continue;
     *which = i;
     return true;
   }
   return false;
 }
 
-tg_status tg_symmetric_late(const tg_symmetric_wait_list* list, double waited_s) {
+void tg_symmetric_awaited(const tg_symmetric_wait_list* list, char* text, size_t size) {
   const tg_symmetric* s = list->symmetric;
   const tg_symmetric_source* source = &list->sources[0];
-  char what[128];
-  snprintf(what, sizeof what, "signal %d (it is %llu, at least %llu was expected)", source->signal,
-           (unsigned long long)atomic_load(tg_symmetric_counter(s, s->world->pe, source->signal)),
+  snprintf(text, size, "signal %d (it is %llu, at least %llu was expected)", source->signal,
+           (unsigned long long)tg_symmetric_value(s, source->signal),
            (unsigned long long)list->value);
-  tg_world_late(s->world, waited_s, source->pe, what);
-  return s->world->ops->aborted(s->world); /* another PE's abort may have come first */
+}
+
+tg_status tg_symmetric_late(const tg_symmetric_wait_list* list, double waited_s) {
+  tg_world* world = list->symmetric->world;
+  char what[128];
+  tg_symmetric_awaited(list, what, sizeof what);
+  tg_world_late(world, waited_s, list->sources[0].pe, what);
+  return world->ops->aborted(world); /* another PE's abort may have come first */
 }
 
 tg_status tg_symmetric_wait_any(tg_symmetric* s, const tg_symmetric_source* sources, int count,

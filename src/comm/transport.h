@@ -36,9 +36,10 @@ struct tg_symmetric {
   size_t bytes;
   int signal_count;
   char** base;        /* [pe_count] the blocks; NULL: out of reach */
+  bool on_device;     /* they are not for the host to load and store */
   uint64_t number;    /* of its creation in this world, from 1 */
   void* share;        /* the transport's */
-  tg_symmetric* next; /* mpi: all that exist here, the newest first */
+  tg_symmetric* next; /* mpi, socket, nvshmem: all that exist here, the newest first */
 };
 
 /** Waiting for any of several signals to be >= value. */
@@ -51,6 +52,14 @@ typedef struct tg_symmetric_wait_list {
 
 typedef struct tg_transport_ops {
   const char* name;
+  /** As tg_world_close. */
+  tg_status (*close)(tg_world** world, tg_status status);
+  /** As tg_world_device; NULL: there is none. */
+  void (*device)(const tg_world* world, int* device, void** stream);
+  /** As tg_world_alarm; NULL: there is none. */
+  tg_symmetric* (*alarm)(const tg_world* world);
+  /** Looks whether a kernel has raised it; then as aborted, once the words have come. */
+  tg_status (*heed_alarm)(tg_world* world, bool* raised);
   /** to and from are other PEs, or TG_NO_PE. */
   tg_status (*exchange)(tg_world* world, const tg_message* message);
   tg_status (*barrier)(tg_world* world);
@@ -67,9 +76,12 @@ typedef struct tg_transport_ops {
   tg_status (*symmetric_create)(tg_symmetric* symmetric);
   /** Local: releases symmetric itself too, in time. */
   void (*symmetric_destroy)(tg_symmetric* symmetric);
-  /** To a PE whose base is NULL. */
+  /** To a PE whose base is NULL; to all where the memory is on_device. */
   tg_status (*symmetric_put)(tg_symmetric* symmetric, int pe, size_t offset, const void* data,
                              size_t bytes, int signal, tg_signal_op op, uint64_t value);
+  /** This PE's signals, all of them: [signal_count], valid until the next call; only where the
+   * memory is on_device. NULL: it cannot be read (the world is aborted then). */
+  const uint64_t* (*symmetric_values)(const tg_symmetric* symmetric);
   /** Takes in what has been put by message; NULL: nothing ever is. */
   void (*symmetric_progress)(tg_world* world);
   tg_status (*symmetric_wait)(const tg_symmetric_wait_list* list, int* which);
@@ -79,6 +91,8 @@ struct tg_world {
   const tg_transport_ops* ops;
   void* link; /* the transport's part of this PE */
   int pe, pe_count;
+  int node_pe,
+      node_pe_count; /* this PE among those of its machine; tg_world_init: all are on one */
   double deadline_s;
   tg_status agreed; /* the failure that the latest call agreed on, else TG_OK */
   const char* note; /* what this PE is doing, for messages; NULL: nothing in particular */
@@ -92,17 +106,31 @@ struct tg_world {
 /** Runs a world of one transport, as tg_world_run. */
 tg_status tg_loop_run(const tg_world_params* params, tg_world_main main, void* context);
 tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context);
+tg_status tg_socket_run(const tg_world_params* params, tg_world_main main, void* context);
 
 /** A world that is not run but opened; loop: of one PE. Closing agrees on nothing. */
 tg_status tg_loop_open(const tg_world_params* params, tg_world** out);
-void tg_loop_close(tg_world** world);
+tg_status tg_loop_close(tg_world** world, tg_status status);
 tg_status tg_mpi_open(const tg_world_params* params, tg_world** out);
 tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, tg_world** out);
 tg_status tg_mpi_close(tg_world** world, tg_status status);
+/** Whether MPI can be used here and now: built in, initialised, and not yet finalised. */
+bool tg_mpi_usable(void);
+tg_status tg_nvshmem_open(const tg_world_params* params, tg_world** out);
+tg_status tg_nvshmem_run(const tg_world_params* params, tg_world_main main, void* context);
+/** Whether the environment says where PEs meet. */
+bool tg_socket_usable(void);
+/** Collective; as the environment says (comm/socket/rendezvous.h). */
+tg_status tg_socket_open(const tg_world_params* params, tg_world** out);
+tg_status tg_socket_close(tg_world** world, tg_status status);
+/** Whether this machine lets two ends of a connection meet; its message says why not. */
+tg_status tg_socket_check(void);
 
 /** Fills in what the transports have in common. */
 void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int pe, int pe_count,
                    double deadline_s);
+/** Collective: asks all PEs on which machine they run, and sets node_pe and node_pe_count. */
+tg_status tg_world_find_node(tg_world* world);
 /** Runs main on this PE; a failure that was not agreed aborts the world. */
 tg_status tg_world_call_main(tg_world* world, tg_world_main main, void* context);
 /** Releases the scratch. */
@@ -114,13 +142,21 @@ tg_status tg_world_give_up(tg_world* world, tg_status status);
 /** The message of a wait that met its deadline; aborts the world and returns TG_ERR_MACHINE. */
 tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what);
 
-/** A signal of pe, whose block must be in reach. */
+/** The message of a wait that ends because PE lost is gone; aborts the world and returns
+ * TG_ERR_MACHINE. what: NULL: it was found out without a wait. */
+tg_status tg_world_lost(tg_world* world, int lost, int partner, const char* what);
+
+/** A signal of pe, whose block must be in reach; on a device: its address there. */
 _Atomic uint64_t* tg_symmetric_counter(const tg_symmetric* symmetric, int pe, int signal);
 /** Bytes of data and signals of one PE. */
 size_t tg_symmetric_block_bytes(const tg_symmetric* symmetric);
 void tg_symmetric_raise(_Atomic uint64_t* counter, tg_signal_op op, uint64_t value);
+/** The value of a signal of this PE (acquire); 0 where it cannot be read. */
+uint64_t tg_symmetric_value(const tg_symmetric* symmetric, int signal);
 /** Whether one has arrived, and which. */
 bool tg_symmetric_arrived(const tg_symmetric_wait_list* list, int* which);
+/** "signal 3 (it is 41, at least 42 was expected)", of the first of the list. */
+void tg_symmetric_awaited(const tg_symmetric_wait_list* list, char* text, size_t size);
 /** As tg_world_late, for the first of the list; returns the status of the abort that counts. */
 tg_status tg_symmetric_late(const tg_symmetric_wait_list* list, double waited_s);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "comm/transport.h"
@@ -13,7 +14,11 @@ enum { DEFAULT_DEADLINE_S = 60 };
 static const struct {
   const char* name;
   tg_status (*run)(const tg_world_params* params, tg_world_main main, void* context);
-} transports[] = {{"loop", tg_loop_run}, {"mpi", tg_mpi_run}};
+  tg_status (*open)(const tg_world_params* params, tg_world** out);
+} transports[] = {{"loop", tg_loop_run, tg_loop_open},
+                  {"mpi", tg_mpi_run, tg_mpi_open},
+                  {"socket", tg_socket_run, tg_socket_open},
+                  {"nvshmem", tg_nvshmem_run, tg_nvshmem_open}};
 
 int tg_world_under_launcher(void) {
   /* Open MPI; MPICH and relatives; MVAPICH; srun */
@@ -29,25 +34,22 @@ int tg_world_under_launcher(void) {
 static tg_world_params with_defaults(const tg_world_params* params) {
   tg_world_params known = *params;
   if (!(known.deadline_s > 0)) known.deadline_s = DEFAULT_DEADLINE_S;
-  if (!known.transport) known.transport = tg_world_under_launcher() ? "mpi" : "loop";
+  if (!known.transport)
+    known.transport = tg_socket_usable() ? "socket" : tg_world_under_launcher() ? "mpi" : "loop";
   return known;
 }
 
 static tg_status unknown_transport(const char* name) {
-  return tg_fail(TG_ERR_INPUT, "world: transport '%s' is not known; give loop or mpi", name);
+  return tg_fail(TG_ERR_INPUT,
+                 "world: transport '%s' is not known; give loop, mpi, socket or nvshmem", name);
 }
 
 tg_status tg_world_open(const tg_world_params* params, tg_world** out) {
   *out = NULL;
   tg_world_params known = with_defaults(params);
-  if (strcmp(known.transport, "mpi") == 0) return tg_mpi_open(&known, out);
-  if (strcmp(known.transport, "loop") != 0) return unknown_transport(known.transport);
-  if (known.pe_count > 1)
-    return tg_fail(TG_ERR_INPUT,
-                   "world: %d processing elements in one thread; only one can be opened, more are "
-                   "run",
-                   known.pe_count);
-  return tg_loop_open(&known, out);
+  for (size_t i = 0; i < sizeof transports / sizeof *transports; i++)
+    if (strcmp(known.transport, transports[i].name) == 0) return transports[i].open(&known, out);
+  return unknown_transport(known.transport);
 }
 
 tg_status tg_world_open_communicator(const void* communicator, double deadline_s, tg_world** out) {
@@ -65,9 +67,7 @@ tg_status tg_world_open_fortran(int communicator, double deadline_s, tg_world** 
 
 tg_status tg_world_close(tg_world** world, tg_status status) {
   if (!world || !*world) return status;
-  if (strcmp((*world)->ops->name, "mpi") == 0) return tg_mpi_close(world, status);
-  tg_loop_close(world);
-  return status;
+  return (*world)->ops->close(world, status);
 }
 
 tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* context) {
@@ -81,6 +81,34 @@ tg_status tg_world_run(const tg_world_params* params, tg_world_main main, void* 
   return unknown_transport(known.transport);
 }
 
+int tg_world_node_pe(const tg_world* world) { return world->node_pe; }
+int tg_world_node_pe_count(const tg_world* world) { return world->node_pe_count; }
+
+tg_status tg_world_device(const tg_world* world, int* device, void** stream) {
+  if (!world->ops->device)
+    return tg_fail(TG_ERR_INPUT,
+                   "world: a processing element of transport %s has no GPU; open the world with "
+                   "transport nvshmem",
+                   world->ops->name);
+  world->ops->device(world, device, stream);
+  return TG_OK;
+}
+
+tg_symmetric* tg_world_alarm(const tg_world* world) {
+  return world->ops->alarm ? world->ops->alarm(world) : NULL;
+}
+
+tg_status tg_world_heed_alarm(tg_world* world) {
+  tg_status status = world->ops->aborted(world);
+  if (!world->ops->heed_alarm) return status;
+  for (bool raised = true; raised && status == TG_OK;) {
+    status = world->ops->heed_alarm(world, &raised);
+    struct timespec moment = {0, 1000000};
+    if (raised && status == TG_OK) nanosleep(&moment, NULL);
+  }
+  return status;
+}
+
 void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int pe, int pe_count,
                    double deadline_s) {
   memset(world, 0, sizeof *world);
@@ -88,6 +116,8 @@ void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int
   world->link = link;
   world->pe = pe;
   world->pe_count = pe_count;
+  world->node_pe = pe;
+  world->node_pe_count = pe_count;
   world->deadline_s = deadline_s;
 }
 
@@ -108,16 +138,35 @@ tg_status tg_world_give_up(tg_world* world, tg_status status) {
   return status;
 }
 
-tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what) {
-  char doing[128] = "";
+/* " (halo positions, pulse 2, exchange 7)", or nothing. */
+static const char* doing(const tg_world* world, char* text, size_t size) {
+  text[0] = '\0';
   if (world->note)
-    snprintf(doing, sizeof doing, " (%s %lld, exchange %lld)", world->note,
-             (long long)world->note_part, (long long)world->note_turn);
+    snprintf(text, size, " (%s %lld, exchange %lld)", world->note, (long long)world->note_part,
+             (long long)world->note_turn);
+  return text;
+}
+
+tg_status tg_world_late(tg_world* world, double waited_s, int partner, const char* what) {
+  char note[128];
   tg_status status = tg_fail(TG_ERR_MACHINE,
                              "PE %d waited %.3g s for PE %d in %s%s, longer than the deadline of "
                              "%.3g s; that PE is stuck, "
                              "gone, or much slower: see its messages, or raise the deadline",
-                             world->pe, waited_s, partner, what, doing, world->deadline_s);
+                             world->pe, waited_s, partner, what, doing(world, note, sizeof note),
+                             world->deadline_s);
+  return tg_world_give_up(world, status);
+}
+
+tg_status tg_world_lost(tg_world* world, int lost, int partner, const char* what) {
+  char note[128], wait[256] = "";
+  if (what)
+    snprintf(wait, sizeof wait, " while it waited for PE %d in %s%s", partner, what,
+             doing(world, note, sizeof note));
+  tg_status status = tg_fail(TG_ERR_MACHINE,
+                             "PE %d lost PE %d%s: its connection is closed, so that process was "
+                             "killed, crashed, or its machine went down; see its messages",
+                             world->pe, lost, wait);
   return tg_world_give_up(world, status);
 }
 
@@ -130,6 +179,7 @@ void tg_world_note(tg_world* world, const char* what, int64_t part, int64_t turn
 int tg_world_pe(const tg_world* world) { return world->pe; }
 int tg_world_pe_count(const tg_world* world) { return world->pe_count; }
 const char* tg_world_transport(const tg_world* world) { return world->ops->name; }
+int tg_world_of_processes(const tg_world* world) { return strcmp(world->ops->name, "loop") != 0; }
 
 void tg_world_abort(tg_world* world, tg_status status) {
   world->ops->abort(world, status == TG_OK ? TG_ERR_INTERNAL : status, tg_last_error());
@@ -197,6 +247,11 @@ tg_status tg_world_exchange_any(tg_world* world, int to, const void* send, size_
 static tg_status all_gather(tg_world* world, const void* send, size_t bytes, void* receive) {
   return world->ops->all_gather ? world->ops->all_gather(world, send, bytes, receive)
                                 : tg_messages_all_gather(world, send, bytes, receive);
+}
+
+tg_status tg_world_all_gather(tg_world* world, const void* send, size_t bytes, void* receive) {
+  TG_TRY(enter(world));
+  return all_gather(world, send, bytes, receive);
 }
 
 static tg_status broadcast(tg_world* world, int root, void* data, size_t bytes) {

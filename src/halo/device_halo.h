@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file halo/device_halo.h  The halo exchange between GPUs of one process.
+/** @file halo/device_halo.h  The halo exchange between GPUs, of one process or of one each.
  *
- * One object serves all PEs, dealt out to the GPUs in blocks of equal size; one launch per stage
- * serves all PEs of a card. Work is queued on one stream per card; nothing blocks but where it is
- * said. Where throng was built without CUDA, create fails with TG_ERR_MACHINE.
+ * Made by tg_device_halo_create, one object serves all PEs, dealt out to the GPUs of this process in
+ * blocks of equal size; one launch per stage serves all PEs of a card. Made by tg_device_halo_open,
+ * it serves the one PE of its process in a world of them: all calls are for that PE, by its number,
+ * and each exchange is queued by every PE. Work is queued on one stream per card; nothing blocks but
+ * where it is said. Where throng was built without CUDA, both fail with TG_ERR_MACHINE.
  *
  * Per PE: x and f: [local capacity][3], float or double; home atoms first, then one slice per
  * channel (device_plan.h) at a *fixed* place, so that a captured graph outlives a new plan whose
@@ -20,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "comm/world.h"
 #include "halo/device_plan.h"
 
 #ifdef __cplusplus
@@ -30,7 +33,7 @@ typedef struct tg_device_halo tg_device_halo;
 typedef struct tg_device_halo_graph tg_device_halo_graph;
 
 typedef struct tg_device_halo_params {
-  int gpus;                 /* 0: all, at most one per PE */
+  int gpus;                 /* create: 0: all, at most one per PE. open: not read */
   const char* schedule;     /* host, stream, pulse, fused, direct; NULL: direct or fused, as the
                                plan is */
   const char* force_return; /* of fused and direct: put, pull, reduce; NULL: put. reduce adds in
@@ -40,13 +43,17 @@ typedef struct tg_device_halo_params {
   bool returns_forces; /* every positions is followed by a forces */
   double margin;       /* capacity over the first plan's counts; 0: 1.25; at least 1 */
   double deadline_s;   /* of a wait on a device; 0: 5 */
+  const char* path;    /* open only, transport nvshmem: "store": kernels store into the other PEs'
+                          memory (NVLink); "put": NVSHMEM moves the data, whatever the fabric;
+                          "auto", NULL: store where all PEs reach each other, else put */
 } tg_device_halo_params;
 
-/** Counted where it happens: for the calls made, not for replays of a graph. */
+/** Counted where it happens: for the calls made, not for replays of a graph. A staged message is a
+ * blocking wait, too. */
 typedef struct tg_device_halo_counts {
   int64_t launches, copies;
   int64_t blocking_waits; /* host waits per card */
-  int64_t bytes;          /* of payload, sent by all PEs */
+  int64_t bytes;          /* of payload, sent by all PEs of this process */
   double wait_s;          /* host time in them */
 } tg_device_halo_counts;
 
@@ -70,16 +77,23 @@ typedef struct tg_device_halo_view {
 /** Local. The plan is copied. */
 tg_status tg_device_halo_create(const tg_device_halo_params* params, const tg_device_plan* plan,
                                 tg_device_halo** out);
+/** Collective: a process and a GPU for each PE of the world; plan: of as many PEs, this one's part
+ * is read and copied. Capacities are the largest of all PEs'. Transport nvshmem: every schedule;
+ * mpi and socket: schedule host, which is staged through the host, the GPU being the one of this process's
+ * number on its machine; loop: of one PE. Params must be the same on all PEs. The halo ends before
+ * the world does. */
+tg_status tg_device_halo_open(tg_world* world, const tg_device_halo_params* params,
+                              const tg_device_plan* plan, tg_device_halo** out);
 /** Local, null-safe, sets NULL. Waits for queued work. */
 void tg_device_halo_destroy(tg_device_halo** halo);
 
-/** A new layout: waits for queued work on all cards, then replaces maps and counts. Data of x and f
- * are unspecified afterwards. TG_ERR_MACHINE, with nothing changed, where a count exceeds its
- * capacity: make a new halo. Graphs of schedules host and stream hold the old sizes: capture again.
+/** Local; of a world: collective. A new layout: waits for queued work on all cards, then replaces maps and counts. Data of x and f
+ * are unspecified afterwards. TG_ERR_MACHINE, with nothing changed on any PE, where a count exceeds
+ * its capacity: make a new halo. Graphs of schedules host and stream hold the old sizes: capture again.
  */
 tg_status tg_device_halo_replan(tg_device_halo* halo, const tg_device_plan* plan);
 
-/** Host copies; each waits for queued work. Positions: home atoms [home_count][3] in; compact out.
+/** Host copies; each waits for queued work. TG_ERR_INPUT for a PE of another process. Positions: home atoms [home_count][3] in; compact out.
  */
 tg_status tg_device_halo_set_positions(tg_device_halo* halo, int pe, const double (*x)[3]);
 tg_status tg_device_halo_get_positions(tg_device_halo* halo, int pe, double (*x)[3]);
@@ -102,7 +116,7 @@ tg_status tg_device_halo_await(tg_device_halo* halo);
  * of a card. */
 tg_status tg_device_halo_pushed(tg_device_halo* halo);
 /** Blocks until all queued work is done. TG_ERR_MACHINE, naming who waited for whom, where a wait
- * met its deadline; the halo is of no use then. */
+ * met its deadline; the halo is of no use then, and the world, if any, is aborted. */
 tg_status tg_device_halo_synchronize(tg_device_halo* halo);
 
 /** What is queued between begin and end (by these calls or by the caller on the streams) becomes a
@@ -113,6 +127,7 @@ tg_status tg_device_halo_graph_end(tg_device_halo* halo, tg_device_halo_graph** 
 tg_status tg_device_halo_graph_launch(tg_device_halo* halo, tg_device_halo_graph* graph);
 void tg_device_halo_graph_destroy(tg_device_halo* halo, tg_device_halo_graph** graph);
 
+/** All zero for a PE of another process. */
 void tg_device_halo_view_of(const tg_device_halo* halo, int pe, tg_device_halo_view* out);
 int tg_device_halo_gpu_count(const tg_device_halo* halo);
 /** Waits for queued work (to read the devices' part). */

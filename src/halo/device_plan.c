@@ -11,8 +11,6 @@
 #include "base/memory.h"
 #include "halo/internal.h"
 
-enum { MOST_CHANNELS = 64 };
-
 static const int dimension_order[3] = {2, 1, 0};
 
 /* A PE while its plan grows. */
@@ -94,9 +92,9 @@ static tg_status pulse(tg_device_plan* plan, growing* pes, const double box[3], 
                        const size_t* first) {
   int unit[3] = {d == 0, d == 1, d == 2};
   int c = plan->channel_count;
-  if (c >= MOST_CHANNELS)
+  if (c >= TG_DEVICE_PLAN_CHANNELS)
     return tg_fail(TG_ERR_INPUT, "halo: more than %d messages per exchange; use fewer domains",
-                   MOST_CHANNELS);
+                   TG_DEVICE_PLAN_CHANNELS);
   for (int p = 0; p < plan->pe_count; p++) {
     growing* pe = &pes[p];
     tg_device_message* message = &plan->parts[p].messages[c];
@@ -146,7 +144,7 @@ static void hand_over(tg_device_plan* plan, growing* pes) {
 
 static void forget_messages(tg_device_plan* plan) {
   for (int p = 0; p < plan->pe_count; p++)
-    for (int c = 0; c < MOST_CHANNELS; c++) {
+    for (int c = 0; c < TG_DEVICE_PLAN_CHANNELS; c++) {
       tg_free(plan->parts[p].messages[c].send);
       memset(&plan->parts[p].messages[c], 0, sizeof plan->parts[p].messages[c]);
     }
@@ -156,11 +154,11 @@ static void forget_messages(tg_device_plan* plan) {
 static tg_status direct_channel(tg_device_plan* plan, growing* pes, const double box[3],
                                 const int offset[3]) {
   int c = plan->channel_count;
-  if (c >= MOST_CHANNELS)
+  if (c >= TG_DEVICE_PLAN_CHANNELS)
     return tg_fail(TG_ERR_INPUT,
                    "halo: a processing element has more than %d neighbours; use schedule fused, or "
                    "fewer domains",
-                   MOST_CHANNELS);
+                   TG_DEVICE_PLAN_CHANNELS);
   for (int p = 0; p < plan->pe_count; p++) {
     growing* pe = &pes[p];
     tg_device_part* part = &plan->parts[p];
@@ -241,7 +239,7 @@ tg_status tg_device_plan_make(const int grid[3], const double box[3], double rea
   TG_TRY_GOTO(TG_ALLOCATE(pe_count, "halo plans", &pes), end);
   TG_TRY_GOTO(TG_ALLOCATE(pe_count, "halo plans", &first), end);
   for (size_t p = 0; p < pe_count; p++)
-    TG_TRY_GOTO(TG_ALLOCATE(MOST_CHANNELS, "halo messages", &plan.parts[p].messages), end);
+    TG_TRY_GOTO(TG_ALLOCATE(TG_DEVICE_PLAN_CHANNELS, "halo messages", &plan.parts[p].messages), end);
   TG_TRY_GOTO(start(pes, grid, counts, centres), end);
   TG_TRY_GOTO(pulses(&plan, pes, box, reach, first), end);
   if (direct)
@@ -267,7 +265,7 @@ end:
 void tg_device_plan_free(tg_device_plan* plan) {
   for (int p = 0; plan->parts && p < plan->pe_count; p++) {
     tg_device_part* part = &plan->parts[p];
-    for (int c = 0; part->messages && c < MOST_CHANNELS; c++) tg_free(part->messages[c].send);
+    for (int c = 0; part->messages && c < TG_DEVICE_PLAN_CHANNELS; c++) tg_free(part->messages[c].send);
     tg_free(part->messages);
     tg_free(part->origin_pe);
     tg_free(part->origin_atom);

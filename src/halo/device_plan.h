@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file halo/device_plan.h  The plans of all PEs of one process at once, as the devices need them.
+/** @file halo/device_plan.h  The plans of a halo exchange as the devices need them: of all PEs of
+ * one process at once, or of one PE of a world.
  *
- * One caller knows all PEs, so nothing is exchanged: the same rules as tg_halo_plan (halo.h), on
- * the same centres, give the same halos. A *channel* is one message: staged, the pulses in the
+ * A caller who knows all PEs exchanges nothing: the same rules as tg_halo_plan (halo.h), on the same
+ * centres, give the same halos. A *channel* is one message: staged, the pulses in the
  * order in which positions travel; direct, one per offset (0 0 1), (0 1 0) ... of domains up, z
  * fastest. All PEs have the same channels, some of them empty. */
 #ifndef TG_HALO_DEVICE_PLAN_H
@@ -12,11 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "halo/halo.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+enum { TG_DEVICE_PLAN_CHANNELS = 64 }; /* at most */
 
 typedef struct tg_device_message {
   int to, from;         /* PEs: positions go to one and come from the other */
@@ -47,6 +50,9 @@ typedef struct tg_device_plan {
 tg_status tg_device_plan_make(const int grid[3], const double box[3], double reach,
                               const size_t* counts, const double (*const* centres)[3], bool direct,
                               tg_device_plan* out);
+/** Collective, after tg_halo_plan on a halo of any schedule: the same plan as tg_device_plan_make's
+ * from all PEs' centres, but with this PE's part only; the other parts are empty. */
+tg_status tg_device_plan_from_halo(tg_halo* halo, bool direct, tg_device_plan* out);
 /** Accepts a zeroed or half-made one. */
 void tg_device_plan_free(tg_device_plan* plan);
 

@@ -64,6 +64,8 @@ struct tg_halo {
   tg_halo_pulse* pulses; /* [pulse_count], in the order in which positions travel */
   int pulse_count;
   int pulses_along[3];
+  double edge_shift[3][3]; /* nm, what a copy that crosses the boundary of a dimension is shifted by
+                            */
   size_t pulse_capacity;
   uint32_t* index; /* local atom numbers of what is sent, pulse by pulse, each part ascending: home
                       atoms first (independent), then by the pulse that brought them */

@@ -242,6 +242,7 @@ static tg_status plan(tg_halo* halo, const geometry* box, size_t home_count,
   if (status == TG_OK) status = check_plan(halo, box->edge, box->reach, home_count, centre);
   if (status == TG_OK) status = set_home(halo, home_count, centre);
   TG_TRY(tg_world_agree(halo->world, status));
+  memcpy(halo->edge_shift, box->vector, sizeof halo->edge_shift);
   status = plan_pulses(halo, box);
   if (status == TG_OK && halo->schedule->symmetric) {
     status = halo->schedule->direct ? tg_halo_direct_plan_make(halo, box->vector)

@@ -203,13 +203,13 @@ tg_status tg_md_build_replicate(const char* configuration, const char* topology,
   tg_configuration source = {0}, made = {0};
   tg_topology read = {0};
   char conf[4096], top[4096];
-  TG_TRY(tg_folder_make(folder));
   TG_TRY(tg_path_join(folder, "conf.gro", conf, sizeof conf));
   TG_TRY(tg_path_join(folder, "topol.top", top, sizeof top));
   TG_TRY_GOTO(tg_topology_read(topology, options, log, &read), done);
   TG_TRY_GOTO(tg_configuration_read(configuration, &source), done);
   TG_TRY_GOTO(tg_md_build_configuration(&source, &read, params, &made), done);
   const int* n = params->copies;
+  TG_TRY_GOTO(tg_folder_make(folder), done); /* not before the inputs are known to be good */
   TG_TRY_GOTO(tg_md_build_topology(topology, (int64_t)n[0] * n[1] * n[2], top), done);
   TG_TRY_GOTO(tg_file_keep_copy(conf), done); /* what was there has been read */
   status = tg_configuration_save_gro(&made, 3, conf);

@@ -23,7 +23,7 @@ void tg_md_job_default(tg_md_job* job) {
   job->checkpoint_minutes = 15;
 }
 
-/* What the PEs of one process share; with mpi every process has its own. */
+/* What the PEs of one process share; where PEs are processes each has its own. */
 typedef struct shared {
   const tg_md_job* job;
   tg_md_system* system;
@@ -43,9 +43,9 @@ static tg_log log_of(const tg_md_job* job, const tg_world* world) {
   return log;
 }
 
-/* True on the PE that acts for its process: the first thread of loop, every process of mpi. */
+/* True on the PE that acts for its process: the first thread of loop, else every PE. */
 static bool leads_process(const tg_world* world) {
-  return tg_world_pe(world) == 0 || strcmp(tg_world_transport(world), "mpi") == 0;
+  return tg_world_pe(world) == 0 || tg_world_of_processes(world);
 }
 
 /* Collective: every process reads the input; one seed for all where the .mdp leaves it to chance.
@@ -85,7 +85,7 @@ static int threads_of_pe(const tg_md_job* job, const tg_world* world) {
   if (strcmp(job->backend, "ref") == 0) return 1;
   int threads = job->threads > 0 ? job->threads : available_threads();
   int sharers = tg_world_pe_count(world);
-  if (strcmp(tg_world_transport(world), "mpi") == 0) {
+  if (tg_world_of_processes(world)) {
     /* ranks on this node share its processors unless the user has said how many threads to use */
     const char* local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     int ranks = sharers;
@@ -112,9 +112,8 @@ static tg_status world_params(const tg_md_job* job, tg_world_params* out) {
                    "a grid of %d x %d x %d domains needs %d processing elements, not %d", grid[0],
                    grid[1], grid[2], product, job->pe_count);
   out->transport = job->transport;
+  out->deadline_s = job->deadline_s;
   out->pe_count = product ? product : job->pe_count;
-  bool mpi = job->transport ? strcmp(job->transport, "mpi") == 0 : tg_world_under_launcher();
-  if (!mpi && out->pe_count == 0) out->pe_count = 1;
   return TG_OK;
 }
 
@@ -127,6 +126,11 @@ static tg_status check_job(const tg_md_job* job) {
                    job->backend);
   if (strcmp(job->precision, "mixed") != 0 && strcmp(job->precision, "double") != 0)
     return tg_fail(TG_ERR_INPUT, "precision \"%s\": there are mixed and double", job->precision);
+  if (job->transport && strcmp(job->transport, "nvshmem") == 0)
+    return tg_fail(
+        TG_ERR_INPUT,
+        "transport \"nvshmem\": its memory lies on GPUs, and molecular dynamics does not "
+        "work on them yet; give loop or mpi");
   return TG_OK;
 }
 

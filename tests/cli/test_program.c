@@ -106,7 +106,15 @@ static void info_tells_what_works(void** state) {
                        "works = {b[\"name\"]: b[\"works\"] for b in facts[\"backends\"]}; "
                        "assert works[\"ref\"] is True; "
                        "assert facts[\"cpu\"][\"threads\"] >= 1; "
-                       "assert len(facts[\"gpus\"]) > 0 or facts[\"gpu_reason\"]'"),
+                       "assert len(facts[\"gpus\"]) > 0 or facts[\"gpu_reason\"]; "
+                       "moves = {t[\"name\"]: t for t in facts[\"transports\"]}; "
+                       "assert moves[\"loop\"][\"works\"] is True; "
+                       "device = moves[\"nvshmem\"]; "
+                       "assert device[\"works\"] is (bool(facts[\"nvshmem\"]) and "
+                       "len(facts[\"gpus\"]) > 0); "
+                       "assert facts[\"nvshmem\"] in device[\"reason\"] if device[\"works\"] "
+                       "else \"without NVSHMEM\" in device[\"reason\"] if not facts[\"nvshmem\"] "
+                       "else \"no GPU to share memory with\" in device[\"reason\"]'"),
                    0);
 }
 

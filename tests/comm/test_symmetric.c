@@ -101,6 +101,7 @@ static tg_status reach(tg_world* world, void* context) {
   (void)context;
   const char* node_size = getenv("TG_NODE_SIZE");
   int size = node_size && strcmp(tg_world_transport(world), "mpi") == 0 ? atoi(node_size) : 1000;
+  if (strcmp(tg_world_transport(world), "socket") == 0) size = 1;
   tg_symmetric* s = NULL;
   TG_TRY(tg_symmetric_create(world, 100, 1, &s));
   for (int p = 0; p < tg_world_pe_count(world); p++)
@@ -147,8 +148,8 @@ static tg_status stall(tg_world* world, void* context) {
 
 static void a_stalled_pe_is_named(void** state) {
   (void)state;
-  int mpi = tg_world_under_launcher();
-  tg_world_params params = {.pe_count = mpi ? 0 : 3, .deadline_s = 0.3};
+  int launched = worlds_launched();
+  tg_world_params params = {.pe_count = launched ? 0 : 3, .deadline_s = 0.3};
   assert_int_equal(tg_world_run(&params, stall, NULL), TG_ERR_MACHINE);
   assert_non_null(strstr(tg_last_error(), "PE 0 waited"));
   assert_non_null(strstr(tg_last_error(), "for PE 1 in signal 0"));

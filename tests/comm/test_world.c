@@ -13,6 +13,7 @@
 #include "base/timer.h"
 #include "comm/transport.h"
 #include "comm/worlds.h"
+#include "device/nvshmem.h"
 #ifdef TG_HAVE_MPI
 #include "comm/mpi/channel.h"
 #endif
@@ -217,9 +218,9 @@ static tg_status abort_and_go_on(tg_world* world, void* context) {
 
 static void failures_end_the_world(void** state) {
   (void)state;
-  int mpi = tg_world_under_launcher();
-  for (int count = 2; count <= (mpi ? 2 : 8); count += 3) {
-    tg_world_params params = {.pe_count = mpi ? 0 : count, .deadline_s = 30};
+  int launched = worlds_launched();
+  for (int count = 2; count <= (launched ? 2 : 8); count += 3) {
+    tg_world_params params = {.pe_count = launched ? 0 : count, .deadline_s = 30};
     assert_int_equal(tg_world_run(&params, agree_and_end, NULL), TG_ERR_INPUT);
     assert_string_equal(tg_last_error(), "one PE read a bad file");
     assert_int_equal(tg_world_run(&params, fail_alone, NULL), TG_ERR_NUMERICS);
@@ -254,13 +255,13 @@ static tg_status stall(tg_world* world, void* context) {
 
 static void a_stalled_pe_is_named(void** state) {
   (void)state;
-  int mpi = tg_world_under_launcher();
+  int launched = worlds_launched();
   for (int use_barrier = 0; use_barrier < 2; use_barrier++) {
-    tg_world_params params = {.pe_count = mpi ? 0 : 3, .deadline_s = 0.3};
+    tg_world_params params = {.pe_count = launched ? 0 : 3, .deadline_s = 0.3};
     tg_status status = tg_world_run(&params, stall, &use_barrier);
     if (status != TG_ERR_MACHINE) fail_msg("%s", tg_last_error());
     assert_non_null(strstr(tg_last_error(), "longer than the deadline of 0.3 s"));
-    if (!mpi) assert_non_null(strstr(tg_last_error(), "for PE 1 in"));
+    if (!launched) assert_non_null(strstr(tg_last_error(), "for PE 1 in"));
   }
 }
 
@@ -274,7 +275,7 @@ static tg_status wrong_size(tg_world* world, void* context) {
 
 static void wrong_sizes_are_refused(void** state) {
   (void)state;
-  tg_world_params params = {.pe_count = tg_world_under_launcher() ? 0 : 2, .deadline_s = 30};
+  tg_world_params params = {.pe_count = worlds_launched() ? 0 : 2, .deadline_s = 30};
   assert_int_equal(tg_world_run(&params, wrong_size, NULL), TG_ERR_INTERNAL);
   assert_non_null(strstr(tg_last_error(), "expected 4 bytes"));
 }
@@ -290,6 +291,43 @@ static void bad_worlds_are_refused(void** state) {
                    tg_world_under_launcher() ? TG_ERR_INPUT : TG_ERR_MACHINE);
 }
 
+/* Where there is no GPU, or no NVSHMEM, in this process or at all. */
+static void a_transport_that_is_not_there_says_so(void** state) {
+  (void)state;
+  if (tg_nvshmem_check() == TG_OK) skip(); /* gpu_nvshmem.cu tests it then */
+  tg_world_params params = {.transport = "nvshmem", .deadline_s = 30};
+  tg_world* world = NULL;
+  const char* why = tg_nvshmem_built() ? "no GPU to share memory with" : "without NVSHMEM";
+  assert_int_equal(tg_world_open(&params, &world), TG_ERR_MACHINE);
+  assert_null(world);
+  assert_non_null(strstr(tg_last_error(), why));
+  assert_int_equal(tg_world_run(&params, many_barriers, NULL), TG_ERR_MACHINE);
+  assert_non_null(strstr(tg_last_error(), why));
+  params.transport = "pigeon";
+  assert_int_equal(tg_world_open(&params, &world), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "'pigeon'"));
+}
+
+static tg_status node(tg_world* world, void* context) {
+  (void)context;
+  int pe = tg_world_pe(world), count = tg_world_pe_count(world), device = 0;
+  void* stream = NULL;
+  /* tests run on one machine */
+  CHECK(tg_world_node_pe(world) == pe && tg_world_node_pe_count(world) == count);
+  CHECK(tg_world_device(world, &device, &stream) == TG_ERR_INPUT);
+  CHECK(strstr(tg_last_error(), tg_world_transport(world)));
+  CHECK(tg_world_alarm(world) == NULL);
+  int all[64] = {0};
+  TG_TRY(tg_world_all_gather(world, &pe, sizeof pe, all));
+  for (int p = 0; p < count; p++) CHECK(all[p] == p);
+  return TG_OK;
+}
+
+static void a_node_counts_its_pes(void** state) {
+  (void)state;
+  assert_int_equal(on_all_worlds(node, NULL), TG_OK);
+}
+
 int main(int argc, char** argv) {
   worlds_begin(&argc, &argv);
   const struct CMUnitTest tests[] = {
@@ -297,10 +335,16 @@ int main(int argc, char** argv) {
 #ifdef TG_HAVE_MPI
       cmocka_unit_test(messages_arrive_in_pieces),
 #endif
-      cmocka_unit_test(collectives_agree_to_the_bit), cmocka_unit_test(gather_keeps_pe_order),
-      cmocka_unit_test(barriers_keep_step),           cmocka_unit_test(a_failure_is_agreed),
-      cmocka_unit_test(failures_end_the_world),       cmocka_unit_test(a_stalled_pe_is_named),
-      cmocka_unit_test(wrong_sizes_are_refused),      cmocka_unit_test(bad_worlds_are_refused),
+      cmocka_unit_test(collectives_agree_to_the_bit),
+      cmocka_unit_test(gather_keeps_pe_order),
+      cmocka_unit_test(barriers_keep_step),
+      cmocka_unit_test(a_failure_is_agreed),
+      cmocka_unit_test(failures_end_the_world),
+      cmocka_unit_test(a_stalled_pe_is_named),
+      cmocka_unit_test(wrong_sizes_are_refused),
+      cmocka_unit_test(bad_worlds_are_refused),
+      cmocka_unit_test(a_transport_that_is_not_there_says_so),
+      cmocka_unit_test(a_node_counts_its_pes),
   };
   return worlds_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -247,7 +247,7 @@ static void schedules_agree_to_the_bit(void** state) {
   (void)state;
   int tried = 0;
   assert_int_equal(on_all_worlds(same_bits, &tried), TG_OK);
-  if (!tg_world_under_launcher()) assert_int_equal(tried, 2 * sizeof layouts / sizeof *layouts);
+  if (!worlds_launched()) assert_int_equal(tried, 2 * sizeof layouts / sizeof *layouts);
 }
 
 /* One exchange of the long test; what each value must be is known from atom and exchange. */
@@ -341,9 +341,9 @@ static tg_status stall(tg_world* world, void* context) {
 
 static void a_stalled_pe_ends_the_exchange(void** state) {
   (void)state;
-  int mpi = tg_world_under_launcher();
+  int launched = worlds_launched();
   for (int s = 0; s < SCHEDULES; s++) {
-    tg_world_params params = {.pe_count = mpi ? 0 : 3, .deadline_s = 0.4};
+    tg_world_params params = {.pe_count = launched ? 0 : 3, .deadline_s = 0.4};
     assert_int_equal(tg_world_run(&params, stall, &s), TG_ERR_MACHINE);
     const char* words = tg_last_error();
     char expected[64];

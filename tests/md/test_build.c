@@ -12,6 +12,13 @@
 #include "base/scratch.h"
 #include "md/build.h"
 
+static void put(const char* path, const char* text) {
+  FILE* stream = fopen(path, "w");
+  assert_non_null(stream);
+  fputs(text, stream);
+  fclose(stream);
+}
+
 static void water_fills_its_box_and_replicates(void** state) {
   (void)state;
   const char* folder = scratch_make();
@@ -52,16 +59,13 @@ static void water_fills_its_box_and_replicates(void** state) {
                    TG_OK);
   assert_int_equal(tg_topology_atoms(&topology), many.count);
   tg_topology_free(&topology);
+  const char* never = scratch_path(folder, "never"); /* bad input leaves nothing behind */
+  put(conf, "no configuration\n");
+  assert_int_not_equal(tg_md_build_replicate(conf, top, &options, &log, &params, never), TG_OK);
+  assert_false(tg_path_exists(never));
   tg_configuration_free(&c);
   tg_configuration_free(&many);
   scratch_remove(folder);
-}
-
-static void put(const char* path, const char* text) {
-  FILE* stream = fopen(path, "w");
-  assert_non_null(stream);
-  fputs(text, stream);
-  fclose(stream);
 }
 
 static void topologies_keep_their_includes(void** state) {

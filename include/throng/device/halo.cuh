@@ -114,7 +114,7 @@ struct tg_halo_port {
   uint64_t* x_sent;                     /* [channel_count]: exchanges sent so far */
   unsigned *x_done, *f_done;            /* [channel_count + 1]: blocks that are done */
   unsigned* abort;                      /* this PE's; sticky */
-  unsigned* const* abort_of;            /* [pe_count] */
+  unsigned* const* abort_of;            /* [pe_count]; NULL: out of reach */
   tg_halo_fault* fault;                 /* this card's */
   unsigned long long* waited_ns;        /* by the first blocks */
   unsigned long long deadline_ns;
@@ -167,11 +167,13 @@ static __device__ void tg_halo_give_up(const tg_halo_port<T>* port, int awaited,
     fault->seen = seen;
     fault->wanted = wanted;
   }
-  for (int pe = 0; pe < port->pe_count; pe++)
+  for (int pe = 0; pe < port->pe_count; pe++) {
+    if (!port->abort_of[pe]) continue;
     asm volatile("st.relaxed.sys.global.u32 [%0], %1;"
                  :
                  : "l"(port->abort_of[pe]), "r"(1u)
                  : "memory");
+  }
 }
 
 /** One thread: waits until *flag >= wanted. False: given up. */

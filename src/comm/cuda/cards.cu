@@ -37,8 +37,9 @@ static tg_status enable_peers(const tg_cards* cards, int from) {
 static tg_status open_card(tg_cards* cards, int i) {
   tg_card* card = &cards->card[i];
   TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
-  TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&card->stream, cudaStreamNonBlocking),
-                        card->device, "making a stream"));
+  if (!card->borrowed)
+    TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&card->stream, cudaStreamNonBlocking),
+                          card->device, "making a stream"));
   TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(&card->event, cudaEventDisableTiming),
                         card->device, "making an event"));
   return enable_peers(cards, i);
@@ -81,12 +82,32 @@ tg_status tg_cards_open(int wanted, int pe_count, tg_cards* out) {
   return TG_OK;
 }
 
+tg_status tg_cards_open_own(int device, void* stream, int pe, int pe_count, tg_cards* out) {
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  tg_cards cards;
+  memset(&cards, 0, sizeof cards);
+  if (tg_device_count() == 0) return tg_fail(TG_ERR_MACHINE, "no GPU: %s", tg_device_reason());
+  cards.count = 1;
+  cards.pe_count = pe_count;
+  cards.card[0].device = device;
+  cards.card[0].stream = (cudaStream_t)stream;
+  cards.card[0].borrowed = stream != NULL;
+  cards.card[0].first_pe = pe;
+  cards.card[0].pe_count = 1;
+  tg_status status = open_card(&cards, 0);
+  if (status == TG_OK)
+    *out = cards;
+  else
+    tg_cards_close(&cards);
+  return status;
+}
+
 void tg_cards_close(tg_cards* cards) {
   for (int i = 0; i < cards->count; i++) {
     tg_card* card = &cards->card[i];
     cudaSetDevice(card->device);
     if (card->event) cudaEventDestroy(card->event);
-    if (card->stream) cudaStreamDestroy(card->stream);
+    if (card->stream && !card->borrowed) cudaStreamDestroy(card->stream);
   }
   memset(cards, 0, sizeof *cards);
 }

@@ -12,6 +12,7 @@ static const size_t stack_bytes = (size_t)64
 
 static const tg_transport_ops loop_ops = {
     .name = "loop",
+    .close = tg_loop_close,
     .exchange = tg_loop_exchange,
     .barrier = tg_loop_barrier,
     .all_gather = tg_loop_all_gather,
@@ -133,6 +134,11 @@ typedef struct opened {
 } opened;
 
 tg_status tg_loop_open(const tg_world_params* params, tg_world** out) {
+  if (params->pe_count > 1)
+    return tg_fail(TG_ERR_INPUT,
+                   "world: %d processing elements in one thread; only one can be opened, more are "
+                   "run",
+                   params->pe_count);
   opened* one = NULL;
   TG_TRY(TG_ALLOCATE(1, "a world", &one));
   tg_status status = loop_create(1, &one->link.loop);
@@ -145,10 +151,11 @@ tg_status tg_loop_open(const tg_world_params* params, tg_world** out) {
   return TG_OK;
 }
 
-void tg_loop_close(tg_world** world) {
+tg_status tg_loop_close(tg_world** world, tg_status status) {
   opened* one = (opened*)*world; /* its first member */
   tg_world_release(&one->world);
   loop_destroy(&one->link.loop);
   tg_free(one);
   *world = NULL;
+  return status;
 }

@@ -14,17 +14,10 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "comm/outcome.h"
 #include "comm/transport.h"
 
 enum { TG_MPI_TAG_DATA = 1, TG_MPI_TAG_ABORT = 2, TG_MPI_TAG_OUTCOME = 3, TG_MPI_TAG_PUT = 4 };
-
-/** How a PE fares, as it travels. origin: the PE whose failure it is, TG_NO_PE: none. */
-typedef struct tg_mpi_notice {
-  int status;
-  int origin;
-  int aborted;
-  char message[TG_WORLD_MESSAGE];
-} tg_mpi_notice;
 
 /** A put on its way. */
 typedef struct tg_mpi_put {
@@ -43,8 +36,8 @@ typedef struct tg_mpi_link {
   int64_t *put_to, *put_from; /* [pe_count] messages sent and taken in */
   char* arriving;             /* scratch of a put being taken in */
   size_t arriving_capacity;
-  bool spin;           /* there is a core for each PE of this machine */
-  tg_mpi_notice abort; /* valid once abort.aborted */
+  bool spin;        /* there is a core for each PE of this machine */
+  tg_outcome abort; /* valid once abort.aborted */
   /* an abort being sent, [pe_count]; not released unless it has all been sent */
   MPI_Request* abort_requests;
 } tg_mpi_link;

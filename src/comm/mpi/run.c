@@ -4,6 +4,8 @@
 
 #ifndef TG_HAVE_MPI
 
+bool tg_mpi_usable(void) { return false; }
+
 tg_status tg_mpi_run(const tg_world_params* params, tg_world_main main, void* context) {
   tg_world* none = NULL;
   (void)main, (void)context;
@@ -35,15 +37,8 @@ tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
 #include "base/timer.h"
 #include "comm/mpi/channel.h"
 
-/* How long the outcome of an aborted world is waited for: a PE that is stuck may never bring its
- * own. */
-static const double aborted_outcome_s = 2;
-
 tg_status tg_mpi_aborted(tg_world* world) {
-  tg_mpi_link* link = world->link;
-  if (!link->abort.aborted) return TG_OK;
-  tg_set_last_error(link->abort.message);
-  return (tg_status)link->abort.status;
+  return tg_outcome_aborted(&((tg_mpi_link*)world->link)->abort);
 }
 
 tg_status tg_mpi_poll_abort(tg_world* world) {
@@ -60,11 +55,7 @@ tg_status tg_mpi_poll_abort(tg_world* world) {
 
 void tg_mpi_abort(tg_world* world, tg_status status, const char* message) {
   tg_mpi_link* link = world->link;
-  if (link->abort.aborted) return;
-  link->abort.status = (int)status;
-  link->abort.origin = world->pe;
-  strncpy(link->abort.message, message, sizeof link->abort.message - 1);
-  link->abort.aborted = 1;
+  if (!tg_outcome_abort(&link->abort, status, world->pe, message)) return;
   for (int p = 0; p < world->pe_count; p++)
     if (p != world->pe)
       MPI_Isend(&link->abort, (int)sizeof link->abort, MPI_BYTE, p, TG_MPI_TAG_ABORT, link->control,
@@ -73,6 +64,7 @@ void tg_mpi_abort(tg_world* world, tg_status status, const char* message) {
 
 static const tg_transport_ops mpi_ops = {
     .name = "mpi",
+    .close = tg_mpi_close,
     .exchange = tg_mpi_exchange,
     .abort = tg_mpi_abort,
     /* at the start of every call: the messages it needs may have come before the abort did */
@@ -96,7 +88,7 @@ static bool outcome_wait(tg_world* world, MPI_Request* request) {
     if (pace.rounds % 32 || tg_mpi_poll_abort(world) == TG_OK) continue;
     double now = tg_time_now();
     if (pace.start == 0) pace.start = now;
-    if (now - pace.start > aborted_outcome_s) {
+    if (now - pace.start > tg_outcome_patience_s) {
       MPI_Cancel(request);
       MPI_Request_free(request);
       return false;
@@ -104,66 +96,33 @@ static bool outcome_wait(tg_world* world, MPI_Request* request) {
   }
 }
 
-/* The outcome that counts: an abort before other failures, then the lowest PE. */
-static bool counts_more(const tg_mpi_notice* a, const tg_mpi_notice* b) {
-  if (a->status == TG_OK) return false;
-  if (b->status == TG_OK) return true;
-  if (a->aborted != b->aborted) return a->aborted;
-  return a->origin < b->origin;
-}
-
-/* PE 0 hears from all in turn and tells all; the buffers are static because a wait that was given
- * up leaves them to MPI. True when everyone has been heard. */
-static bool agree_outcome(tg_world* world, tg_mpi_notice* mine) {
-  static tg_mpi_notice arriving, leaving;
-  MPI_Comm control = ((tg_mpi_link*)world->link)->control;
-  const int bytes = (int)sizeof arriving;
+/* The buffers of both are static because a wait that was given up leaves them to MPI. */
+static bool outcome_send(tg_world* world, int to, const tg_outcome* outcome) {
+  static tg_outcome leaving;
   MPI_Request request;
-  bool complete = true;
-  if (world->pe != 0) {
-    leaving = *mine;
-    MPI_Isend(&leaving, bytes, MPI_BYTE, 0, TG_MPI_TAG_OUTCOME, control, &request);
-    complete = outcome_wait(world, &request);
-    if (!complete) return false;
-    MPI_Irecv(&arriving, bytes, MPI_BYTE, 0, TG_MPI_TAG_OUTCOME, control, &request);
-    complete = outcome_wait(world, &request);
-    if (complete) *mine = arriving;
-    return complete;
-  }
-  for (int p = 1; p < world->pe_count && complete; p++) {
-    MPI_Irecv(&arriving, bytes, MPI_BYTE, p, TG_MPI_TAG_OUTCOME, control, &request);
-    complete = outcome_wait(world, &request);
-    if (complete && counts_more(&arriving, mine)) *mine = arriving;
-  }
-  leaving = *mine;
-  for (int p = 1; p < world->pe_count; p++) {
-    MPI_Isend(&leaving, bytes, MPI_BYTE, p, TG_MPI_TAG_OUTCOME, control, &request);
-    complete = outcome_wait(world, &request) && complete;
-  }
-  return complete;
+  leaving = *outcome;
+  MPI_Isend(&leaving, (int)sizeof leaving, MPI_BYTE, to, TG_MPI_TAG_OUTCOME,
+            ((tg_mpi_link*)world->link)->control, &request);
+  return outcome_wait(world, &request);
 }
 
-static int machine_pes(MPI_Comm comm) {
-  MPI_Comm machine;
-  int count = 1;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_size(machine, &count);
-  MPI_Comm_free(&machine);
-  return count;
+static bool outcome_receive(tg_world* world, int from, tg_outcome* outcome) {
+  static tg_outcome arriving;
+  MPI_Request request;
+  MPI_Irecv(&arriving, (int)sizeof arriving, MPI_BYTE, from, TG_MPI_TAG_OUTCOME,
+            ((tg_mpi_link*)world->link)->control, &request);
+  if (!outcome_wait(world, &request)) return false;
+  *outcome = arriving;
+  return true;
 }
 
 /* Leaves the outcome of all PEs in *outcome. True when MPI owes this world nothing. */
-static bool agree_end(tg_world* world, tg_status status, tg_mpi_notice* outcome) {
+static bool agree_end(tg_world* world, tg_status status, tg_outcome* outcome) {
+  static const tg_outcome_ways ways = {outcome_send, outcome_receive};
   tg_mpi_link* link = world->link;
   tg_mpi_poll_abort(world);
-  if (link->abort.aborted) {
-    *outcome = link->abort;
-  } else {
-    outcome->status = (int)status;
-    outcome->origin = status == TG_OK ? TG_NO_PE : world->pe;
-    if (status != TG_OK) strncpy(outcome->message, tg_last_error(), sizeof outcome->message - 1);
-  }
-  return agree_outcome(world, outcome) && !link->abort.aborted && !outcome->aborted;
+  bool complete = tg_outcome_agree(world, &link->abort, status, &ways, outcome);
+  return complete && !link->abort.aborted && !outcome->aborted;
 }
 
 /* Memory of a world; MPI's share is made or released elsewhere. */
@@ -202,6 +161,13 @@ fail:
   return status;
 }
 
+bool tg_mpi_usable(void) {
+  int initialised = 0, finalised = 0;
+  MPI_Initialized(&initialised);
+  if (initialised) MPI_Finalized(&finalised);
+  return initialised && !finalised;
+}
+
 tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
   int initialised = 0, pe = 0, pe_count = 0;
   MPI_Initialized(&initialised);
@@ -227,10 +193,10 @@ tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
   MPI_Comm_set_errhandler(link->data, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(link->control, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(link->puts, MPI_ERRORS_RETURN);
-  link->spin = machine_pes(link->data) <= (int)sysconf(_SC_NPROCESSORS_ONLN);
   tg_world_init(world, &mpi_ops, link, pe, pe_count, params->deadline_s);
   tg_status status = tg_mpi_node_create(world, params->node_size);
   if (status != TG_OK) return tg_mpi_close(&world, status);
+  link->spin = world->node_pe_count <= (int)sysconf(_SC_NPROCESSORS_ONLN);
   *out = world;
   return TG_OK;
 }
@@ -245,7 +211,7 @@ tg_status tg_mpi_open_fortran(const tg_world_params* params, int communicator, t
 tg_status tg_mpi_close(tg_world** pointer, tg_status status) {
   tg_world* world = *pointer;
   tg_mpi_link* link = world->link;
-  tg_mpi_notice outcome = {.status = TG_OK, .origin = TG_NO_PE};
+  tg_outcome outcome;
   *pointer = NULL;
   if (agree_end(world, status, &outcome)) {
     tg_mpi_node_end(world);

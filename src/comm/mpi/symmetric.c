@@ -15,15 +15,9 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "comm/mpi/channel.h"
+#include "comm/puts.h"
 
 enum { ROUNDS_PER_LOOK = 32 };
-
-/* What a put message begins with. */
-typedef struct header {
-  uint64_t number; /* of the symmetric memory */
-  uint64_t offset, bytes, value;
-  int32_t signal, op;
-} header;
 
 /* The transport's part of a symmetric memory. */
 typedef struct window {
@@ -42,6 +36,8 @@ tg_status tg_mpi_node_create(tg_world* world, int node_size) {
   if (node_size <= 0 && text) node_size = (int)strtol(text, NULL, 10);
   MPI_Comm_split_type(link->data, MPI_COMM_TYPE_SHARED, world->pe, MPI_INFO_NULL, &machine);
   MPI_Comm_rank(machine, &rank);
+  MPI_Comm_size(machine, &world->node_pe_count); /* of which node may be a part */
+  world->node_pe = rank;
   MPI_Comm_split(machine, node_size > 0 ? rank / node_size : 0, rank, &link->node);
   MPI_Comm_free(&machine);
   MPI_Comm_size(link->node, &link->node_count);
@@ -166,7 +162,7 @@ static void send_done(tg_mpi_link* link) {
   }
 }
 
-static tg_status send_put(tg_world* world, int pe, const header* head, const void* data) {
+static tg_status send_put(tg_world* world, int pe, const tg_put_head* head, const void* data) {
   tg_mpi_link* link = link_of(world);
   tg_mpi_put* put = NULL;
   size_t bytes = sizeof *head + (size_t)head->bytes;
@@ -184,7 +180,7 @@ static tg_status send_put(tg_world* world, int pe, const header* head, const voi
 
 tg_status tg_mpi_symmetric_put(tg_symmetric* s, int pe, size_t offset, const void* data,
                                size_t bytes, int signal, tg_signal_op op, uint64_t value) {
-  header head = {.number = s->number, .offset = offset, .value = value, .signal = -1};
+  tg_put_head head = {.number = s->number, .offset = offset, .value = value, .signal = -1};
   const char* from = data;
   send_done(link_of(s->world));
   while (bytes > tg_mpi_piece) { /* larger than MPI's counts: the last piece brings the signal */
@@ -200,17 +196,14 @@ tg_status tg_mpi_symmetric_put(tg_symmetric* s, int pe, size_t offset, const voi
   return send_put(s->world, pe, &head, from);
 }
 
-/* A put of memory that is no longer here finds nobody who would look at it. */
+/* Of the same program, on whose checks this one relies. */
 static void take_put(tg_world* world, const char* message) {
-  header head;
+  tg_put_head head;
   memcpy(&head, message, sizeof head);
-  tg_symmetric* s = link_of(world)->symmetric;
-  while (s && s->number != head.number) s = s->next;
+  tg_symmetric* s = tg_puts_find(link_of(world)->symmetric, head.number);
   if (!s) return;
   if (head.bytes) memcpy(s->base[world->pe] + head.offset, message + sizeof head, head.bytes);
-  if (head.signal >= 0)
-    tg_symmetric_raise(tg_symmetric_counter(s, world->pe, head.signal), (tg_signal_op)head.op,
-                       head.value);
+  tg_put_signal(s, &head);
 }
 
 void tg_mpi_symmetric_progress(tg_world* world) {

@@ -13,8 +13,8 @@ static tg_status select_card(const tg_device_halo* halo, int card) {
   return tg_cuda_status(cudaSetDevice(device), device, "selecting it");
 }
 
-static tg_status read_params(tg_device_halo* halo, const tg_device_halo_params* params,
-                             const tg_device_plan* plan) {
+tg_status tg_device_halo_read_params(tg_device_halo* halo, const tg_device_halo_params* params,
+                                     const tg_device_plan* plan) {
   static const char* const schedules[] = {"host", "stream", "pulse", "fused", "direct"};
   static const char* const returns[] = {"put", "pull", "reduce"};
   const char* schedule = params->schedule ? params->schedule : plan->direct ? "direct" : "fused";
@@ -45,7 +45,7 @@ static tg_status read_params(tg_device_halo* halo, const tg_device_halo_params* 
   return TG_OK;
 }
 
-static tg_status check_bulk(const tg_device_halo* halo) {
+tg_status tg_device_halo_check_bulk(const tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count && halo->bulk; i++) {
     tg_device_info info;
     TG_TRY(tg_device_query(halo->cards.card[i].device, &info));
@@ -58,7 +58,7 @@ static tg_status check_bulk(const tg_device_halo* halo) {
   return TG_OK;
 }
 
-static tg_status allocate(int device, void** out, size_t bytes) {
+tg_status tg_device_halo_allocate(int device, void** out, size_t bytes) {
   return tg_cuda_status(cudaMalloc(out, bytes), device, "allocating halo memory");
 }
 
@@ -68,29 +68,46 @@ static tg_status allocate_pes(tg_device_halo* halo) {
     pe->card = tg_cards_of(&halo->cards, p);
     int device = halo->cards.card[pe->card].device;
     TG_TRY(select_card(halo, pe->card));
-    TG_TRY(allocate(device, (void**)&pe->memory, halo->layout.bytes));
+    TG_TRY(tg_device_halo_allocate(device, (void**)&pe->memory, halo->layout.bytes));
     TG_TRY(tg_cuda_status(cudaMemset(pe->memory, 0, halo->layout.zero_bytes), device,
                           "clearing halo memory"));
   }
   return TG_OK;
 }
 
-static tg_status allocate_cards(tg_device_halo* halo) {
-  std::vector<char*> aborts, velocities;
-  const tg_device_layout* at = &halo->layout;
-  for (const tg_device_pe& pe : halo->pes) {
-    aborts.push_back(pe.memory + at->words + sizeof(uint64_t) +
-                     (2 * (size_t)halo->channel_count + 2) * sizeof(unsigned));
-    velocities.push_back(pe.memory + at->velocity);
+/* The abort word of PE p, as this process reaches it. On path put that is its own only: the kernels
+ * tell the others by puts. */
+static unsigned* abort_word(const tg_device_halo* halo, int p) {
+  char* memory = halo->pes[p].memory;
+  if (!memory || (halo->world && halo->path != TG_DEVICE_STORE && p != halo->own)) return NULL;
+  tg_symmetric* alarm = halo->alarm ? tg_world_alarm(halo->world) : NULL;
+  if (alarm) {
+    char* there = (char*)tg_symmetric_peer(alarm, p);
+    return there ? (unsigned*)(there + ((char*)halo->alarm - (char*)tg_symmetric_local(alarm)))
+                 : NULL;
+  }
+  return (unsigned*)(memory + halo->layout.words + sizeof(uint64_t)) + 2 * halo->channel_count + 2;
+}
+
+tg_status tg_device_halo_allocate_cards(tg_device_halo* halo) {
+  std::vector<unsigned*> aborts;
+  std::vector<char*> velocities;
+  for (int p = 0; p < halo->pe_count; p++) {
+    char* memory = halo->pes[p].memory;
+    aborts.push_back(abort_word(halo, p));
+    velocities.push_back(memory ? memory + halo->layout.velocity : NULL);
   }
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
     size_t pes = (size_t)card->pe_count;
     TG_TRY(select_card(halo, i));
-    TG_TRY(allocate(card->device, &halo->ports[i], pes * sizeof(tg_halo_port<double>)));
-    TG_TRY(allocate(card->device, (void**)&halo->velocities[i], pes * sizeof(void*)));
-    TG_TRY(allocate(card->device, (void**)&halo->abort_of[i], aborts.size() * sizeof(void*)));
-    TG_TRY(allocate(card->device, (void**)&halo->fault[i], sizeof(tg_halo_fault)));
+    TG_TRY(tg_device_halo_allocate(card->device, &halo->ports[i], pes * sizeof(tg_halo_port<double>)));
+    TG_TRY(tg_device_halo_allocate(card->device, (void**)&halo->velocities[i],
+                                   pes * sizeof(void*)));
+    TG_TRY(tg_device_halo_allocate(card->device, (void**)&halo->abort_of[i],
+                                   aborts.size() * sizeof(void*)));
+    TG_TRY(
+        tg_device_halo_allocate(card->device, (void**)&halo->fault[i], sizeof(tg_halo_fault)));
     TG_TRY(tg_cuda_status(cudaMemset(halo->fault[i], 0, sizeof(tg_halo_fault)), card->device,
                           "clearing halo memory"));
     TG_TRY(tg_cuda_status(cudaMemcpy(halo->abort_of[i], aborts.data(),
@@ -107,13 +124,17 @@ static tg_status build(tg_device_halo* halo, const tg_device_halo_params* params
                        const tg_device_plan* plan) {
   double margin = params->margin > 0 ? params->margin : 1.25;
   if (margin < 1) return tg_fail(TG_ERR_INPUT, "halo: a margin of %g; give 1 or more", margin);
-  TG_TRY(read_params(halo, params, plan));
+  if (params->path && strcmp(params->path, "auto") != 0 && strcmp(params->path, "store") != 0)
+    return tg_fail(TG_ERR_INPUT,
+                   "halo: path '%s' within a process; there are stores only: give auto or store",
+                   params->path);
+  TG_TRY(tg_device_halo_read_params(halo, params, plan));
   TG_TRY(tg_cards_open(params->gpus, plan->pe_count, &halo->cards));
-  TG_TRY(check_bulk(halo));
+  TG_TRY(tg_device_halo_check_bulk(halo));
   TG_TRY(tg_device_layout_choose(halo, plan, margin));
   halo->pes.resize((size_t)halo->pe_count);
   TG_TRY(allocate_pes(halo));
-  TG_TRY(allocate_cards(halo));
+  TG_TRY(tg_device_halo_allocate_cards(halo));
   TG_TRY(tg_device_plan_upload(halo, plan));
   return tg_device_grids_choose(halo);
 }
@@ -137,7 +158,10 @@ void tg_device_halo_destroy(tg_device_halo** halo) {
     cudaSetDevice(one->cards.card[i].device);
     cudaStreamSynchronize(one->cards.card[i].stream);
   }
-  for (tg_device_pe& pe : one->pes) cudaFree(pe.memory);
+  for (tg_device_pe& pe : one->pes)
+    if (!one->symmetric && pe.card >= 0) cudaFree(pe.memory);
+  tg_symmetric_destroy(&one->symmetric);
+  cudaFreeHost(one->pinned);
   for (int i = 0; i < one->cards.count; i++) {
     cudaFree(one->ports[i]);
     cudaFree(one->velocities[i]);
@@ -155,7 +179,7 @@ static const char* flag_name(int flag) {
                                    : "word that positions were read";
 }
 
-tg_status tg_device_halo_synchronize(tg_device_halo* halo) {
+static tg_status wait_and_look(tg_device_halo* halo) {
   tg_halo_fault faults[TG_MOST_CARDS];
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
@@ -182,15 +206,29 @@ tg_status tg_device_halo_synchronize(tg_device_halo* halo) {
   return TG_OK;
 }
 
+tg_status tg_device_halo_synchronize(tg_device_halo* halo) {
+  tg_status status = wait_and_look(halo);
+  return halo->world ? tg_device_processes_outcome(halo, status) : status;
+}
+
 tg_status tg_device_halo_replan(tg_device_halo* halo, const tg_device_plan* plan) {
+  if (halo->world) return tg_device_processes_replan(halo, plan);
   TG_TRY(tg_device_plan_fits(halo, plan));
   TG_TRY(tg_device_halo_synchronize(halo)); /* the barrier: nobody reads or writes any longer */
   return tg_device_plan_upload(halo, plan);
 }
 
+static tg_status check_own(const tg_device_halo* halo, int p) {
+  if (p >= tg_first_pe(halo) && p < tg_end_pe(halo)) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "halo: data of PE %d asked of a process that has PE%s %d to %d; ask that PE's own",
+                 p, halo->world ? "" : "s", tg_first_pe(halo), tg_end_pe(halo) - 1);
+}
+
 /* Compact doubles and a PE's array: home, then the slices. */
 static tg_status copy_array(tg_device_halo* halo, int p, size_t at, double (*values)[3],
                             bool to_device, bool home_only) {
+  TG_TRY(check_own(halo, p));
   tg_device_pe* pe = &halo->pes[p];
   const tg_card* card = &halo->cards.card[pe->card];
   TG_TRY(tg_device_halo_synchronize(halo));
@@ -216,6 +254,8 @@ static tg_status copy_array(tg_device_halo* halo, int p, size_t at, double (*val
     }
   }
   if (!to_device) return TG_OK;
+  /* into the halo a PE of another process may be storing the next positions already */
+  if (home_only) bytes = 3 * pe->home_count * element;
   TG_TRY(tg_cuda_status(cudaMemcpy(pe->memory + at, copy.data(), bytes, cudaMemcpyHostToDevice),
                         card->device, "copying to it"));
   return tg_cuda_status(cudaDeviceSynchronize(), card->device, "copying to it");
@@ -235,6 +275,7 @@ tg_status tg_device_halo_get_forces(tg_device_halo* halo, int pe, double (*f)[3]
 }
 
 tg_status tg_device_halo_set_velocities(tg_device_halo* halo, int p, const double (*v)[3]) {
+  TG_TRY(check_own(halo, p));
   tg_device_pe* pe = &halo->pes[p];
   const tg_card* card = &halo->cards.card[pe->card];
   TG_TRY(tg_device_halo_synchronize(halo));
@@ -254,6 +295,8 @@ tg_status tg_device_halo_set_velocities(tg_device_halo* halo, int p, const doubl
 }
 
 void tg_device_halo_view_of(const tg_device_halo* halo, int p, tg_device_halo_view* out) {
+  memset(out, 0, sizeof *out);
+  if (p < tg_first_pe(halo) || p >= tg_end_pe(halo)) return;
   const tg_device_pe* pe = &halo->pes[p];
   const tg_card* card = &halo->cards.card[pe->card];
   size_t port = halo->double_precision ? sizeof(tg_halo_port<double>) : sizeof(tg_halo_port<float>);
@@ -276,6 +319,7 @@ tg_status tg_device_halo_counters_read(tg_device_halo* halo, tg_device_halo_coun
   out->device_wait_s = 0;
   for (const tg_device_pe& pe : halo->pes) {
     unsigned long long waited = 0;
+    if (pe.card < 0) continue;
     TG_TRY(select_card(halo, pe.card));
     TG_TRY(tg_cuda_status(
         cudaMemcpy(&waited, pe.memory + halo->layout.words, sizeof waited, cudaMemcpyDeviceToHost),

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "comm/cuda/cards.h"
+#include "comm/symmetric.h"
 #include "device/cuda/check.h"
 #include "device/device.h"
+#include "halo/cuda/far.h"
 #include "halo/cuda/kernels.cuh"
 #include "halo/device_halo.h"
 
@@ -19,10 +21,18 @@ typedef enum tg_device_schedule {
   TG_DEVICE_DIRECT
 } tg_device_schedule;
 
+/* How data reach a PE of another process. */
+typedef enum tg_device_path {
+  TG_DEVICE_STORE, /* stores into its memory, as within a process */
+  TG_DEVICE_PUT,   /* NVSHMEM's puts */
+  TG_DEVICE_STAGED /* through pinned memory and the world's messages */
+} tg_device_path;
+
 /* Where a PE's arrays begin in its one piece of device memory, bytes; the same in every PE. */
 typedef struct tg_device_layout {
   size_t x, f, f_in, reduce, packed, mail, x_mail, velocity;
-  size_t flags;      /* x_flag, f_flag, consumed, x_sent: 64-bit words, one after another */
+  size_t flags;      /* x_flag, f_flag, consumed, x_sent: 64-bit words, one after another; last a
+                        word that nobody reads */
   size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
   size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
@@ -31,8 +41,8 @@ typedef struct tg_device_layout {
 
 /* One PE's share of the host's knowledge. */
 typedef struct tg_device_pe {
-  int card;
-  char* memory;
+  int card;     /* -1: of another process */
+  char* memory; /* NULL: out of reach */
   size_t home_count;
   std::vector<size_t> send_count, receive_count; /* [channel_count] */
   std::vector<int> to, from;
@@ -40,6 +50,15 @@ typedef struct tg_device_pe {
 
 struct tg_device_halo {
   tg_cards cards;
+  tg_world* world; /* NULL: all PEs are of this process; else only `own` */
+  int own;
+  tg_device_path path;
+  const tg_device_far* far; /* NULL: the kernels of schedules.cu do it */
+  tg_symmetric* symmetric;  /* memory of the PEs of a world; NULL: this process's own */
+  char* pinned;             /* path staged: [2][send_capacity][3] on the host, to and fro */
+  int64_t staged_turn;      /* number of the exchange, for messages */
+  int put_blocks;           /* path put: of one channel */
+  unsigned* alarm;          /* the world's abort word of this PE; NULL: the halo's own */
   tg_device_schedule schedule;
   tg_halo_return force_return;
   bool double_precision, bulk, returns_forces, direct;
@@ -65,6 +84,12 @@ struct tg_device_halo_graph {
   cudaGraphExec_t exec[TG_MOST_CARDS]; /* NULL: none for this card */
 };
 
+/* The PEs of this process: tg_first_pe .. tg_end_pe - 1. */
+static inline int tg_first_pe(const tg_device_halo* halo) { return halo->world ? halo->own : 0; }
+static inline int tg_end_pe(const tg_device_halo* halo) {
+  return halo->world ? halo->own + 1 : halo->pe_count;
+}
+
 static inline size_t tg_element(const tg_device_halo* halo) {
   return halo->double_precision ? sizeof(double) : sizeof(float);
 }
@@ -73,6 +98,20 @@ static inline size_t tg_element(const tg_device_halo* halo) {
 static inline bool tg_one_graph(const tg_device_halo* halo) {
   return halo->schedule == TG_DEVICE_STREAM;
 }
+
+/* device_halo.cu */
+tg_status tg_device_halo_read_params(tg_device_halo* halo, const tg_device_halo_params* params,
+                                     const tg_device_plan* plan);
+tg_status tg_device_halo_check_bulk(const tg_device_halo* halo);
+tg_status tg_device_halo_allocate(int device, void** out, size_t bytes);
+tg_status tg_device_halo_allocate_cards(tg_device_halo* halo);
+
+/* processes.cu. Collective: *home and halo->capacity become the largest of all PEs'. */
+tg_status tg_device_capacities_agree(tg_device_halo* halo, size_t* home);
+tg_status tg_device_processes_replan(tg_device_halo* halo, const tg_device_plan* plan);
+/* Local, after a wait for this PE's queue that ended with status: adds what other PEs gave up, and
+ * tells them of this one's failure. */
+tg_status tg_device_processes_outcome(tg_device_halo* halo, tg_status status);
 
 /* upload.cu: layout, and the plan's way to the devices. */
 tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* plan, double margin);

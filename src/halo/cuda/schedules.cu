@@ -269,6 +269,7 @@ static tg_status begin_positions(tg_device_halo* halo) {
 tg_status tg_device_halo_positions(tg_device_halo* halo) {
   TG_TRY(begin_positions(halo));
   if (halo->channel_count == 0) return TG_OK;
+  if (halo->far) return halo->far->positions(halo);
   return halo->double_precision ? send<double>(halo) : send<float>(halo);
 }
 
@@ -280,6 +281,7 @@ tg_status tg_device_halo_forces(tg_device_halo* halo) {
   halo->positions_out = false;
   halo->counters.forces.bytes += payload(halo);
   if (halo->channel_count == 0) return TG_OK;
+  if (halo->far) return halo->far->forces(halo);
   return halo->double_precision ? give_back<double>(halo) : give_back<float>(halo);
 }
 
@@ -301,13 +303,15 @@ tg_status tg_device_halo_move(tg_device_halo* halo, double dt, bool push) {
   if (push && halo->schedule != TG_DEVICE_DIRECT)
     return tg_fail(TG_ERR_INTERNAL, "halo: only schedule direct pushes from another kernel");
   if (push) TG_TRY(begin_positions(halo));
-  return halo->double_precision ? move<double>(halo, dt, push) : move<float>(halo, dt, push);
+  TG_TRY(halo->double_precision ? move<double>(halo, dt, push) : move<float>(halo, dt, push));
+  return push && halo->far && halo->channel_count ? halo->far->pushed(halo) : TG_OK;
 }
 
 tg_status tg_device_halo_pushed(tg_device_halo* halo) {
   if (halo->schedule != TG_DEVICE_DIRECT)
     return tg_fail(TG_ERR_INTERNAL, "halo: only schedule direct pushes from another kernel");
-  return begin_positions(halo);
+  TG_TRY(begin_positions(halo));
+  return halo->far && halo->channel_count ? halo->far->pushed(halo) : TG_OK;
 }
 
 template <typename T>

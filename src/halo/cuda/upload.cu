@@ -32,7 +32,7 @@ static void lay_out(tg_device_halo* halo) {
   at->mail = take(&end, letters);
   at->x_mail = take(&end, letters);
   at->velocity = take(&end, 3 * halo->home_capacity * element);
-  at->flags = take(&end, 4 * channels * sizeof(uint64_t));
+  at->flags = take(&end, (4 * channels + 1) * sizeof(uint64_t));
   at->words = take(&end, sizeof(uint64_t) + (2 * channels + 3) * sizeof(unsigned));
   at->zero_bytes = end;
   at->index = take(&end, halo->send_capacity * sizeof(uint32_t));
@@ -49,11 +49,12 @@ static void lay_out(tg_device_halo* halo) {
 tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* plan, double margin) {
   size_t home = 0;
   halo->capacity.assign((size_t)halo->channel_count, 0);
-  for (int p = 0; p < plan->pe_count; p++) {
+  for (int p = tg_first_pe(halo); p < tg_end_pe(halo); p++) {
     home = std::max(home, plan->parts[p].home_count);
     for (int c = 0; c < plan->channel_count; c++)
       halo->capacity[c] = std::max(halo->capacity[c], plan->parts[p].messages[c].send_count);
   }
+  if (halo->world) TG_TRY(tg_device_capacities_agree(halo, &home));
   halo->home_capacity = with_margin(home, margin);
   size_t local = halo->home_capacity, send = 0;
   for (int c = 0; c < halo->channel_count; c++) {
@@ -79,7 +80,7 @@ tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* 
                    "halo: a plan of %d processing elements with %d messages each, where memory was "
                    "laid out for %d with %d; make a new halo",
                    plan->pe_count, plan->channel_count, halo->pe_count, halo->channel_count);
-  for (int p = 0; p < plan->pe_count; p++) {
+  for (int p = tg_first_pe(halo); p < tg_end_pe(halo); p++) {
     const tg_device_part* part = &plan->parts[p];
     if (part->home_count > halo->home_capacity)
       return tg_fail(TG_ERR_MACHINE, "PE %d: %zu home atoms, room for %zu; make a new halo", p,
@@ -194,6 +195,18 @@ static tg_status put(const tg_device_halo* halo, int pe, size_t at, const std::v
                         halo->cards.card[one->card].device, "copying a halo plan to it");
 }
 
+/* What a caller's kernel pushes lands in this PE's own staging area, whence it is put; nobody reads
+ * the flags that it raises, nor need it wait for any (halo/nvshmem/put.cuh). */
+template <typename T>
+static void point_home(const tg_device_halo* halo, int pe, size_t c, tg_halo_channel<T>* one) {
+  const tg_device_layout* at = &halo->layout;
+  char* memory = halo->pes[pe].memory;
+  uint64_t* nobody = (uint64_t*)(memory + at->flags) + 4 * (size_t)halo->channel_count;
+  one->to_elsewhere = 0;
+  one->x_out = (T*)(memory + at->packed) + 3 * halo->send_slot[c];
+  one->x_flag_out = one->f_flag_out = one->consumed_out = nobody;
+}
+
 template <typename T>
 static tg_status put_channels(tg_device_halo* halo, int pe, const tg_device_part* part,
                               const maps* map) {
@@ -203,7 +216,9 @@ static tg_status put_channels(tg_device_halo* halo, int pe, const tg_device_part
   for (size_t c = 0; c < channels; c++) {
     const tg_device_message* message = &part->messages[c];
     tg_halo_channel<T>* one = &all[c];
-    char *to = halo->pes[message->to].memory, *from = halo->pes[message->from].memory;
+    bool store = halo->path == TG_DEVICE_STORE;
+    char* to = halo->pes[store ? message->to : pe].memory;
+    char* from = halo->pes[store ? message->from : pe].memory;
     one->to = message->to;
     one->from = message->from;
     one->to_elsewhere = halo->pes[message->to].card != halo->pes[pe].card;
@@ -225,6 +240,7 @@ static tg_status put_channels(tg_device_halo* halo, int pe, const tg_device_part
     one->x_flag_out = (uint64_t*)(to + at->flags) + c;
     one->f_flag_out = (uint64_t*)(from + at->flags) + channels + c;
     one->consumed_out = (uint64_t*)(from + at->flags) + 2 * channels + c;
+    if (!store) point_home(halo, pe, c, one);
   }
   return put(halo, pe, at->channel, all);
 }
@@ -265,7 +281,7 @@ static tg_halo_port<T> make_port(const tg_device_halo* halo, int pe, const maps*
   unsigned* words = (unsigned*)(memory + at->words) + 2;
   port.x_done = words;
   port.f_done = words + channels + 1;
-  port.abort = words + 2 * channels + 2;
+  port.abort = halo->alarm ? halo->alarm : words + 2 * channels + 2;
   port.abort_of = halo->abort_of[one->card];
   port.fault = halo->fault[one->card];
   port.deadline_ns = (unsigned long long)(halo->deadline_s * 1e9);
@@ -276,12 +292,13 @@ static tg_halo_port<T> make_port(const tg_device_halo* halo, int pe, const maps*
 template <typename T>
 static tg_status upload(tg_device_halo* halo, const tg_device_plan* plan) {
   std::vector<maps> all((size_t)halo->pe_count);
-  for (int p = 0; p < halo->pe_count; p++) {
+  const int first = tg_first_pe(halo), end = tg_end_pe(halo);
+  for (int p = first; p < end; p++) {
     make_index(halo, &plan->parts[p], &all[(size_t)p]);
     make_copies(halo, &plan->parts[p], &all[(size_t)p]);
   }
-  for (int p = 0; p < halo->pe_count; p++) make_sums(halo, plan, &all, p);
-  for (int p = 0; p < halo->pe_count; p++) {
+  for (int p = first; p < end; p++) make_sums(halo, plan, &all, p);
+  for (int p = first; p < end; p++) {
     const tg_device_part* part = &plan->parts[p];
     tg_device_pe* pe = &halo->pes[p];
     const tg_card* card = &halo->cards.card[pe->card];

@@ -14,6 +14,12 @@ tg_status tg_device_halo_create(const tg_device_halo_params* params, const tg_de
   return missing();
 }
 
+tg_status tg_device_halo_open(tg_world* world, const tg_device_halo_params* params,
+                              const tg_device_plan* plan, tg_device_halo** out) {
+  (void)world, (void)params, (void)plan, (void)out;
+  return missing();
+}
+
 void tg_device_halo_destroy(tg_device_halo** halo) { (void)halo; }
 
 tg_status tg_device_halo_replan(tg_device_halo* halo, const tg_device_plan* plan) {
