@@ -77,6 +77,7 @@ done
 if [ -z "$only" ] && "$build/throng" help 2>/dev/null | grep -q 'bench halo'; then
   step bench_halo 200 "$build/throng" bench halo --json-lines "$out/halo.jsonl"
   cat "$out/bench_halo.log"
+  step bench_trace 60 "$build/throng" bench halo --trace "$out/halo-trace.json"
 fi
 echo
 echo "summary"

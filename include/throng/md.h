@@ -56,6 +56,9 @@ typedef struct tg_md_job {
   double checkpoint_minutes; /* between checkpoints; default 15 */
   const char* plot;          /* a plot of energies and temperature to write (.svg, .png), or NULL */
 
+  const char* trace; /* tg_md_run only: a timeline of the first 100 steps to write (JSON,
+                        trace-event format), or NULL */
+
   void (*message)(void* context, int warning, const char* line);   /* or NULL */
   void (*progress)(void* context, const tg_md_progress* progress); /* or NULL; PE 0 only */
   void* context;

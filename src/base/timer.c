@@ -9,5 +9,11 @@ static double seconds(clockid_t clock) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+int64_t tg_time_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 double tg_time_now(void) { return seconds(CLOCK_MONOTONIC); }
 double tg_time_thread_cpu(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }

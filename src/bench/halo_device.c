@@ -8,10 +8,8 @@ tg_status tg_bench_halo_device_open(tg_world* world, const tg_bench_halo_case* w
                                   .force_return = what->force_return,
                                   .bulk = what->bulk,
                                   .double_precision = what->double_precision,
-                                  .returns_forces = forces};
-  if (world)
-    return tg_fail(TG_ERR_MACHINE,
-                   "bench halo: GPUs of several processes exchange nothing yet; start one process "
-                   "that has them all, or measure the CPUs with --gpus 0");
-  return tg_device_halo_create(&params, plan, out);
+                                  .returns_forces = forces,
+                                  .path = what->path};
+  return world ? tg_device_halo_open(world, &params, plan, out)
+               : tg_device_halo_create(&params, plan, out);
 }

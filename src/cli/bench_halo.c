@@ -4,11 +4,13 @@
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/plot.h"
 #include "base/text.h"
+#include "bench/halo_trace.h"
 #include "cli/cli.h"
 #include "cli/machine.h"
 #include "device/device.h"
@@ -27,8 +29,10 @@ static const tg_cli_option options[] = {
      "processing elements: a grid such as 2x2x1, or a number (default 2x1x1, 2x2x1, 2x2x2; under a "
      "launcher its processes)",
      false},
-    {"transport", 0, TG_CLI_CHOICE, offsetof(fields, transport), "loop|mpi|nvshmem",
-     "how they talk (default under a launcher nvshmem on GPUs and mpi on CPUs, else loop)", false},
+    {"transport", 0, TG_CLI_CHOICE, offsetof(fields, transport), "loop|mpi|socket|nvshmem",
+     "how they talk (default between processes nvshmem on GPUs, else mpi under a launcher and "
+     "socket where TG_BOOTSTRAP is set; else loop)",
+     false},
     {"gpus", 0, TG_CLI_INT, offsetof(fields, gpus), "N",
      "GPUs of this process; 0: measure the CPUs (default: one, then two; CPUs where there is none)",
      false},
@@ -63,6 +67,8 @@ static const tg_cli_option options[] = {
      "also write one JSON object per measurement", false},
     {"plot", 0, TG_CLI_TEXT, offsetof(fields, plot), "FILE",
      "plot a step by schedule over the model's floor, .svg or .png", false},
+    {"trace", 0, TG_CLI_TEXT, offsetof(fields, trace), "FILE",
+     "measure nothing; write the timelines of a few steps, for ui.perfetto.dev", false},
     {"output", 'o', TG_CLI_TEXT, offsetof(fields, output), "FOLDER",
      "for the files above where their names have no folder; alone it writes halo.jsonl and "
      "halo.svg",
@@ -123,7 +129,7 @@ static tg_status check(bench* b) {
 /* CPUs or GPUs, and how many processes. */
 static tg_status choose_machine(bench* b, int there) {
   const fields* f = &b->f;
-  bool launched = tg_world_under_launcher();
+  bool launched = tg_world_under_launcher() || getenv("TG_BOOTSTRAP");
   bool named = f->transport && strcmp(f->transport, "loop") != 0;
   b->on_gpus = f->gpus != 0 && there > 0;
   b->processes = named || (launched && !f->transport);
@@ -139,7 +145,7 @@ static tg_status choose_machine(bench* b, int there) {
                    "(%s)",
                    there ? "--gpus 0 asks for the CPUs" : tg_device_reason());
   if (!b->on_gpus && f->transport && strcmp(f->transport, "nvshmem") == 0)
-    return tg_fail(TG_ERR_MACHINE, "--transport nvshmem: %s; the CPUs have loop and mpi",
+    return tg_fail(TG_ERR_MACHINE, "--transport nvshmem: %s; the CPUs have loop, mpi and socket",
                    there ? "it is for GPUs" : tg_device_reason());
   return TG_OK;
 }
@@ -236,6 +242,31 @@ static tg_status finish(bench* b, tg_status status) {
   return TG_OK;
 }
 
+/* Timelines instead of measurements; on the CPUs where there is no GPU. */
+static tg_status write_trace(const bench* b, int there) {
+  const fields* f = &b->f;
+  char path[4096];
+  tg_bench_trace_params params = {.atoms = b->sizes[0],
+                                  .reach = f->reach,
+                                  .grid = {2, 2, 1},
+                                  .gpus = f->gpus > 0 ? f->gpus
+                                          : there < 4 ? there
+                                                      : 4,
+                                  .double_precision = strcmp(f->precision, "double") == 0};
+  tg_bench_trace_row rows[TG_BENCH_TRACE_ROWS];
+  int count = 0;
+  if (f->pe) TG_TRY(tg_cli_halo_choose_grid(b, params.atoms, b->pe_count, params.grid));
+  if (f->output) TG_TRY(tg_folder_make(f->output));
+  TG_TRY(tg_path_join(f->output && !strchr(f->trace, '/') ? f->output : "", f->trace, path,
+                      sizeof path));
+  TG_TRY(tg_bench_trace_write(&params, path, rows, &count));
+  for (int i = 0; i < count; i++)
+    printf("%-36s %8.1f us a step, recording included; %zu events\n", rows[i].name, rows[i].step_us,
+           rows[i].events);
+  printf("written to %s: open it at https://ui.perfetto.dev\n", path);
+  return TG_OK;
+}
+
 static tg_status run(int argc, char** argv) {
   static bench b;
   b = (bench){.f = {.halo = "all",
@@ -254,11 +285,12 @@ static tg_status run(int argc, char** argv) {
                     .fabric_message = NAN}};
   TG_TRY(tg_cli_options_parse(options, argc, argv, &b.f, NULL));
   TG_TRY(check(&b));
-  if (b.f.model && !tg_cli_speaks()) return TG_OK;
+  if ((b.f.model || b.f.trace) && !tg_cli_speaks()) return TG_OK;
   int there = b.f.gpus == 0 || b.f.model ? 0 : tg_device_count();
   if (!b.f.model) TG_TRY(choose_machine(&b, there));
   b.sizes[0] = b.f.atoms == INT_MIN ? 45000 : b.f.atoms;
   b.sizes[1] = 180000;
+  if (b.f.trace) return write_trace(&b, there);
   b.size_count = b.f.atoms == INT_MIN && b.on_gpus ? 2 : 1;
   if (tg_cli_speaks()) b.begun = open_files(&b);
   if (b.f.model) return b.begun == TG_OK ? finish(&b, TG_OK) : b.begun;
@@ -275,6 +307,8 @@ static const tg_cli_example examples[] = {
     {"mpirun -n 2 throng bench halo", "between processes"},
     {"throng bench halo --model --fabric-latency 3 --fabric-bandwidth 23",
      "what to expect of 4, 8 and 72 GPUs, over NVLink and over a network of one's own"},
+    {"throng bench halo --trace build/halo-trace.json",
+     "what happens when: driven by the CPU, and by flags; works without a GPU, too"},
     {NULL, NULL},
 };
 

@@ -32,7 +32,7 @@ enum { TG_CLI_HALO_RECORDS = 512, TG_CLI_HALO_SIZES = 2 };
 /** The command line. Numbers that were not given are NAN (gpus: INT_MIN, atoms: 0). */
 typedef struct tg_cli_halo_fields {
   const char *halo, *force_return, *path, *transport, *pe, *precision;
-  const char *json_lines, *plot, *output;
+  const char *json_lines, *plot, *output, *trace;
   bool bulk, json, model;
   int atoms, gpus, repeats;
   double reach, flag_us, bandwidth, node_us, fabric_latency, fabric_bandwidth, fabric_message;
@@ -53,6 +53,10 @@ typedef struct tg_cli_halo_bench {
   int record_count;
   tg_cli_halo_outlook outlook; /* constants.flag_s 0: none measured yet */
 } tg_cli_halo_bench;
+
+/** The grid that --pe names, or the best of so many PEs for a cube of so many atoms. */
+tg_status tg_cli_halo_choose_grid(const tg_cli_halo_bench* bench, int atoms, int pe_count,
+                                  int grid[3]);
 
 /** Measures all cases that were asked for, and prints each; collective over the processes of a
  * launcher. there: GPUs. */

@@ -49,8 +49,7 @@ static tg_bench_halo_case case_of(const bench* b, int atoms, const int grid[3]) 
                               .repeats = b->f.repeats};
 }
 
-/* The grid that --pe names, or the best of so many PEs. */
-static tg_status choose_grid(const bench* b, int atoms, int pe_count, int grid[3]) {
+tg_status tg_cli_halo_choose_grid(const bench* b, int atoms, int pe_count, int grid[3]) {
   double edge = cbrt(atoms / 100.), box[3] = {edge, edge, edge};
   if (b->grid[0] == 0) return tg_halo_choose_grid(pe_count, box, b->f.reach, grid);
   memcpy(grid, b->grid, sizeof b->grid);
@@ -116,7 +115,7 @@ static tg_status run_gpus(bench* b, int gpus) {
     for (int g = 0; g < (b->pe_count ? 1 : GRIDS); g++) {
       int grid[3] = {PES[g][0], PES[g][1], PES[g][2]};
       bool first = true;
-      if (b->pe_count) TG_TRY(choose_grid(b, b->sizes[s], b->pe_count, grid));
+      if (b->pe_count) TG_TRY(tg_cli_halo_choose_grid(b, b->sizes[s], b->pe_count, grid));
       tg_bench_halo_case what = case_of(b, b->sizes[s], grid);
       what.gpus = gpus;
       TG_TRY(measure_gpus(b, NULL, &what, &constants, &first));
@@ -146,7 +145,7 @@ static tg_status run_threads(bench* b) {
   for (int s = 0; s < b->size_count; s++)
     for (int g = 0; g < (b->pe_count ? 1 : GRIDS); g++) {
       int grid[3] = {PES[g][0], PES[g][1], PES[g][2]};
-      if (b->pe_count) TG_TRY(choose_grid(b, b->sizes[s], b->pe_count, grid));
+      if (b->pe_count) TG_TRY(tg_cli_halo_choose_grid(b, b->sizes[s], b->pe_count, grid));
       loop_case c = {b, b->sizes[s], grid};
       tg_world_params params = {.transport = "loop", .pe_count = grid[0] * grid[1] * grid[2]};
       TG_TRY(tg_world_run(&params, loop_main, &c));
@@ -191,7 +190,7 @@ static tg_status processes_main(tg_world* world, void* context) {
   TG_TRY(tg_world_broadcast(world, 0, &constants, sizeof constants));
   for (int s = 0; s < b->size_count; s++) {
     int grid[3];
-    TG_TRY(choose_grid(b, b->sizes[s], count, grid));
+    TG_TRY(tg_cli_halo_choose_grid(b, b->sizes[s], count, grid));
     TG_TRY(b->on_gpus ? processes_on_gpus(b, world, b->sizes[s], grid, &constants)
                       : measure_cpus(b, world, b->sizes[s], grid));
   }

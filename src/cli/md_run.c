@@ -11,7 +11,7 @@
 typedef struct fields {
   tg_cli_md_input input;
   tg_cli_md_machine machine;
-  const char *output, *plot;
+  const char *output, *plot, *trace;
   double checkpoint_minutes;
   bool force, go_on, reproducible, json;
 } fields;
@@ -32,6 +32,10 @@ static const tg_cli_option options[] = {
      false},
     {"plot", 0, TG_CLI_TEXT, offsetof(fields, plot), "FILE",
      "plot energies and temperature, .svg or .png; in the output folder unless a path is given",
+     false},
+    {"trace", 0, TG_CLI_TEXT, offsetof(fields, trace), "FILE",
+     "write a timeline of the first 100 steps, for ui.perfetto.dev; in the output folder unless a "
+     "path is given",
      false},
     TG_CLI_MD_MACHINE_OPTIONS(fields),
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print the summary as JSON", false},
@@ -83,7 +87,7 @@ static void print_summary(const fields* f, const tg_md_job* job, const tg_md_run
 
 static tg_status run(int argc, char** argv) {
   fields f = {.machine = TG_CLI_MD_MACHINE_DEFAULT, .output = "run", .checkpoint_minutes = 15};
-  char plot[4096];
+  char plot[4096], trace[4096];
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   tg_md_job job;
   TG_TRY(tg_cli_md_job(&f.input, &f.machine, &job));
@@ -101,6 +105,10 @@ static tg_status run(int argc, char** argv) {
     TG_TRY(tg_path_join(strchr(f.plot, '/') ? "" : f.output, f.plot, plot, sizeof plot));
     job.plot = plot;
   }
+  if (f.trace) {
+    TG_TRY(tg_path_join(strchr(f.trace, '/') ? "" : f.output, f.trace, trace, sizeof trace));
+    job.trace = trace;
+  }
   bool terminal = isatty(STDERR_FILENO);
   if (terminal && tg_cli_speaks()) job.progress = show_progress;
   tg_md_run_result result;
@@ -116,6 +124,8 @@ static const tg_cli_example examples[] = {
      "goes on after an interruption, or further after nsteps was raised"},
     {"throng md run " TG_CLI_MD_EXAMPLE_RF " -o run-domains --pe 2x2x1",
      "four domains, as threads of one process"},
+    {"throng md run " TG_CLI_MD_EXAMPLE_RF " -o run-traced --pe 2 --trace trace.json",
+     "with a timeline of its first steps"},
     {"mpirun -n 4 throng md run " TG_CLI_MD_EXAMPLE_RF " -o run-processes",
      "four domains, a process each"},
     {NULL, NULL},

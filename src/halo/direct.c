@@ -160,14 +160,18 @@ static tg_status direct_down(tg_halo* halo, const tg_halo_data* data) {
     const tg_halo_lane* lane = &l->lanes[i];
     open[i] = i;
     TG_TRY(tg_halo_lanes_slot(halo, data, i, TG_HALO_DOWN, &slot));
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_pack(data, plan->send + plan->send_start[i], lane->send_count,
                  (const double(*)[3])plan->shift[i], plan->shift_count[i], slot);
+    tg_halo_span(halo, i, "pack and store", begin, lane->send_count);
     TG_TRY(tg_halo_lanes_send(halo, data, i, TG_HALO_DOWN, lane->send_count));
   }
   while (count) {
     int i = 0;
     TG_TRY(tg_halo_lanes_receive_any(halo, data, open, &count, TG_HALO_DOWN, &i, &slot));
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_unpack(data, plan->receive + plan->receive_start[i], l->lanes[i].receive_count, slot);
+    tg_halo_span(halo, i, "unpack", begin, l->lanes[i].receive_count);
   }
   return TG_OK;
 }
@@ -180,7 +184,9 @@ static tg_status direct_up(tg_halo* halo, const tg_halo_data* data) {
   for (int i = 0; i < l->count; i++) {
     size_t count = l->lanes[i].receive_count;
     TG_TRY(tg_halo_lanes_slot(halo, data, i, TG_HALO_UP, &slot));
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_gather(data, plan->receive + plan->receive_start[i], count, slot);
+    tg_halo_span(halo, i, "pack and store", begin, count);
     TG_TRY(tg_halo_lanes_send(halo, data, i, TG_HALO_UP, count));
   }
   tg_status status = TG_RESERVE((size_t)l->count * sizeof(void*), "halo messages", &halo->packed,
@@ -199,7 +205,9 @@ static tg_status direct_up(tg_halo* halo, const tg_halo_data* data) {
       target.base = slots[plan->parent_lane[i]];
       target.stride = data->size;
     }
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_add(&target, plan->parent + plan->send_start[i], l->lanes[i].send_count, slots[i]);
+    tg_halo_span(halo, i, "add", begin, l->lanes[i].send_count);
   }
   return TG_OK;
 }

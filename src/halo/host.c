@@ -9,8 +9,12 @@
 #include "base/timer.h"
 #include "halo/internal.h"
 
-static tg_status transfer(tg_halo* halo, int to, const void* send, size_t send_bytes, int from,
+/* The message of pulse p, there and here. */
+static tg_status transfer(tg_halo* halo, int p, bool up, const void* send, size_t send_bytes,
                           void* receive, size_t receive_bytes) {
+  const tg_halo_pulse* pulse = &halo->pulses[p];
+  int to = up ? pulse->upper : pulse->lower, from = up ? pulse->lower : pulse->upper;
+  int64_t begin = tg_halo_sent(halo, p, up, to, tg_trace_now(halo->trace));
   double start = tg_time_now();
   tg_status status =
       tg_world_exchange(halo->world, to, send, send_bytes, from, receive, receive_bytes);
@@ -18,6 +22,7 @@ static tg_status transfer(tg_halo* halo, int to, const void* send, size_t send_b
   halo->counters.waits++; /* for the message that comes, and the receipt of the one that goes */
   halo->counters.messages++;
   halo->counters.bytes_sent += (int64_t)send_bytes;
+  tg_halo_received(halo, p, up, from, begin);
   return status;
 }
 
@@ -42,9 +47,11 @@ static tg_status host_down(tg_halo* halo, const tg_halo_data* data) {
   for (int p = 0; p < halo->pulse_count; p++) {
     const tg_halo_pulse* pulse = &halo->pulses[p];
     tg_world_note(halo->world, data->what, p + 1, halo->counters.exchanges);
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_pack(data, halo->index + pulse->send_start, pulse->send_count, &pulse->shift, 1,
                  halo->packed);
-    TG_TRY(transfer(halo, pulse->lower, halo->packed, pulse->send_count * data->size, pulse->upper,
+    tg_halo_span(halo, p, "pack", begin, pulse->send_count);
+    TG_TRY(transfer(halo, p, false, halo->packed, pulse->send_count * data->size,
                     slice(data, pulse), pulse->receive_count * data->size));
   }
   return TG_OK;
@@ -55,9 +62,11 @@ static tg_status host_up(tg_halo* halo, const tg_halo_data* data) {
   for (int p = halo->pulse_count - 1; p >= 0; p--) {
     const tg_halo_pulse* pulse = &halo->pulses[p];
     tg_world_note(halo->world, data->what, p + 1, halo->counters.exchanges);
-    TG_TRY(transfer(halo, pulse->upper, slice(data, pulse), pulse->receive_count * data->size,
-                    pulse->lower, halo->packed, pulse->send_count * data->size));
+    TG_TRY(transfer(halo, p, true, slice(data, pulse), pulse->receive_count * data->size,
+                    halo->packed, pulse->send_count * data->size));
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_add(data, halo->index + pulse->send_start, pulse->send_count, halo->packed);
+    tg_halo_span(halo, p, "add", begin, pulse->send_count);
   }
   return TG_OK;
 }

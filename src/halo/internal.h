@@ -79,7 +79,50 @@ struct tg_halo {
   size_t scaled_capacity;
 
   struct tg_halo_lanes* lanes; /* of the schedules in symmetric memory */
+
+  tg_trace* trace; /* NULL: nothing is recorded */
 };
+
+/** Records what pulse or neighbour `part` was doing since begin_ns (tg_trace_now). */
+static inline void tg_halo_span(tg_halo* halo, int part, const char* name, int64_t begin_ns,
+                                size_t atoms) {
+  if (!halo->trace) return;
+  tg_trace_event event = tg_trace_span(TG_HALO_TRACE_PARTS + part, name, begin_ns);
+  event.part = part;
+  event.number = halo->counters.exchanges;
+  event.atoms = (int64_t)atoms;
+  tg_trace_end(halo->trace, event);
+}
+
+/** The arrow of a message: exchange, pulse or neighbour, way, and who reads it. */
+static inline uint64_t tg_halo_arrow(const tg_halo* halo, int part, bool up, int reader) {
+  return (uint64_t)halo->counters.exchanges << 26 | (uint64_t)reader << 10 | (uint64_t)part << 1 |
+         up;
+}
+
+/** Records that the message to PE `to` left, by a flag raised or a send begun; returns the time. */
+static inline int64_t tg_halo_sent(tg_halo* halo, int part, bool up, int to, int64_t begin_ns) {
+  if (!halo->trace) return 0;
+  const char* name = halo->schedule->symmetric ? "raise flag" : "send";
+  tg_trace_event event = tg_trace_span(TG_HALO_TRACE_PARTS + part, name, begin_ns);
+  event.number = halo->counters.exchanges;
+  event.part = part;
+  event.peer = to;
+  event.arrow_out = tg_halo_arrow(halo, part, up, to);
+  tg_trace_end(halo->trace, event);
+  return tg_trace_now(halo->trace);
+}
+
+/** Records the wait for PE `from`, which is over now. */
+static inline void tg_halo_received(tg_halo* halo, int part, bool up, int from, int64_t begin_ns) {
+  if (!halo->trace) return;
+  tg_trace_event event = tg_trace_span(TG_HALO_TRACE_PARTS + part, "wait", begin_ns);
+  event.number = halo->counters.exchanges;
+  event.part = part;
+  event.peer = from;
+  event.arrow_in = tg_halo_arrow(halo, part, up, tg_world_pe(halo->world));
+  tg_trace_end(halo->trace, event);
+}
 
 /** NULL for an unknown name; NULL name: the default. */
 const tg_halo_schedule* tg_halo_schedule_find(const char* name);

@@ -154,8 +154,10 @@ tg_status tg_halo_lanes_slot(tg_halo* halo, const tg_halo_data* data, int lane,
   tg_halo_lanes* l = halo->lanes;
   int to = reader(&l->lanes[lane], direction), which = 0;
   if (l->guarded) {
+    int64_t begin = tg_trace_now(halo->trace);
     l->sources[0] = (tg_symmetric_source){flag(lane, CONSUMED, direction), to};
     TG_TRY(wait_any(halo, data, 1, l->turn - 1, &which));
+    tg_halo_span(halo, lane, "wait until read", begin, 0);
   }
   char* memory = tg_symmetric_peer(l->memory, to);
   *slot = (memory ? memory : l->outgoing) + slot_offset(l, lane, direction);
@@ -169,22 +171,29 @@ tg_status tg_halo_lanes_send(tg_halo* halo, const tg_halo_data* data, int lane,
   size_t bytes = count * data->size;
   halo->counters.messages++;
   halo->counters.bytes_sent += (int64_t)bytes;
-  if (tg_symmetric_peer(l->memory, to))
-    return tg_symmetric_signal(l->memory, to, raised, TG_SIGNAL_SET, l->turn);
+  int64_t begin = tg_trace_now(halo->trace);
   size_t offset = slot_offset(l, lane, direction);
-  return tg_symmetric_put(l->memory, to, offset, l->outgoing + offset, bytes, raised, TG_SIGNAL_SET,
-                          l->turn);
+  if (tg_symmetric_peer(l->memory, to))
+    TG_TRY(tg_symmetric_signal(l->memory, to, raised, TG_SIGNAL_SET, l->turn));
+  else
+    TG_TRY(tg_symmetric_put(l->memory, to, offset, l->outgoing + offset, bytes, raised,
+                            TG_SIGNAL_SET, l->turn));
+  tg_halo_sent(halo, lane, direction == TG_HALO_UP, to, begin);
+  return TG_OK;
 }
 
 tg_status tg_halo_lanes_receive_any(tg_halo* halo, const tg_halo_data* data, int* open, int* count,
                                     tg_halo_direction direction, int* lane, void** slot) {
   tg_halo_lanes* l = halo->lanes;
   int which = 0;
+  int64_t begin = tg_trace_now(halo->trace);
   for (int i = 0; i < *count; i++)
     l->sources[i] = (tg_symmetric_source){flag(open[i], DATA, direction),
                                           writer(&l->lanes[open[i]], direction)};
   TG_TRY(wait_any(halo, data, *count, l->turn, &which));
   *lane = open[which];
+  tg_halo_received(halo, *lane, direction == TG_HALO_UP, writer(&l->lanes[*lane], direction),
+                   begin);
   memmove(open + which, open + which + 1, (size_t)(*count - which - 1) * sizeof *open);
   --*count;
   *slot = (char*)tg_symmetric_local(l->memory) + slot_offset(l, *lane, direction);

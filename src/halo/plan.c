@@ -243,12 +243,15 @@ static tg_status plan(tg_halo* halo, const geometry* box, size_t home_count,
   if (status == TG_OK) status = set_home(halo, home_count, centre);
   TG_TRY(tg_world_agree(halo->world, status));
   memcpy(halo->edge_shift, box->vector, sizeof halo->edge_shift);
+  tg_trace* trace = halo->trace; /* the plan's own messages are no exchange */
+  halo->trace = NULL;
   status = plan_pulses(halo, box);
   if (status == TG_OK && halo->schedule->symmetric) {
     status = halo->schedule->direct ? tg_halo_direct_plan_make(halo, box->vector)
                                     : tg_halo_staged_plan(halo);
     if (status == TG_OK) status = tg_halo_lanes_fit(halo);
   }
+  halo->trace = trace;
   /* a PE that fails between pulses cannot be waited for: the others are told at once */
   if (status != TG_OK) tg_world_abort(halo->world, status);
   return status;

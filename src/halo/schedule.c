@@ -26,8 +26,15 @@ const char* tg_halo_schedule_name(int number) {
 const char* tg_halo_schedule_of(const tg_halo* halo) { return halo->schedule->name; }
 
 static tg_status move(tg_halo* halo, const tg_halo_data* data, bool up) {
+  int64_t begin = tg_trace_now(halo->trace);
   tg_status status = up ? halo->schedule->up(halo, data) : halo->schedule->down(halo, data);
   tg_world_note(halo->world, NULL, 0, 0);
+  if (halo->trace) {
+    const char* name = up ? "exchange of forces" : "exchange of positions";
+    tg_trace_event event = tg_trace_span(TG_HALO_TRACE_CPU, name, begin);
+    event.number = halo->counters.exchanges;
+    tg_trace_end(halo->trace, event);
+  }
   return status;
 }
 
@@ -72,6 +79,14 @@ tg_status tg_halo_forces(tg_halo* halo, double (*f)[3]) {
 
 tg_status tg_halo_forces_float(tg_halo* halo, float (*f)[3]) {
   return vectors(halo, f, TG_HALO_FLOAT3, true);
+}
+
+void tg_halo_trace(tg_halo* halo, tg_trace* trace) {
+  const char* part = halo->schedule->direct ? "neighbour" : "pulse";
+  halo->trace = trace;
+  tg_trace_name_line(trace, TG_HALO_TRACE_CPU, "CPU");
+  for (int i = 0; TG_HALO_TRACE_PARTS + i < TG_HALO_TRACE_LINES; i++)
+    tg_trace_name_line(trace, TG_HALO_TRACE_PARTS + i, "%s %d", part, i);
 }
 
 tg_halo_counters tg_halo_counters_read(const tg_halo* halo) { return halo->counters; }

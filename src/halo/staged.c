@@ -51,16 +51,25 @@ tg_status tg_halo_staged_plan(tg_halo* halo) {
   return TG_OK;
 }
 
+static void unpack(tg_halo* halo, const tg_halo_data* data, int p, const void* slot) {
+  const tg_halo_pulse* pulse = &halo->pulses[p];
+  int64_t begin = tg_trace_now(halo->trace);
+  tg_halo_unpack_slice(data, pulse->receive_start, pulse->receive_count, slot);
+  tg_halo_span(halo, p, "unpack", begin, pulse->receive_count);
+}
+
 static tg_status pulse_down(tg_halo* halo, const tg_halo_data* data) {
   void* slot = NULL;
   TG_TRY(tg_halo_lanes_begin(halo, TG_HALO_DOWN));
   for (int p = 0; p < halo->pulse_count; p++) {
     const tg_halo_pulse* pulse = &halo->pulses[p];
     TG_TRY(tg_halo_lanes_slot(halo, data, p, TG_HALO_DOWN, &slot));
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_pack(data, halo->index + pulse->send_start, pulse->send_count, &pulse->shift, 1, slot);
+    tg_halo_span(halo, p, "pack and store", begin, pulse->send_count);
     TG_TRY(tg_halo_lanes_send(halo, data, p, TG_HALO_DOWN, pulse->send_count));
     TG_TRY(tg_halo_lanes_receive(halo, data, p, TG_HALO_DOWN, &slot));
-    tg_halo_unpack_slice(data, pulse->receive_start, pulse->receive_count, slot);
+    unpack(halo, data, p, slot);
   }
   return TG_OK;
 }
@@ -70,7 +79,9 @@ static tg_status return_slice(tg_halo* halo, const tg_halo_data* data, int p) {
   const tg_halo_pulse* pulse = &halo->pulses[p];
   void* slot = NULL;
   TG_TRY(tg_halo_lanes_slot(halo, data, p, TG_HALO_UP, &slot));
+  int64_t begin = tg_trace_now(halo->trace);
   tg_halo_pack_slice(data, pulse->receive_start, pulse->receive_count, slot);
+  tg_halo_span(halo, p, "pack and store", begin, pulse->receive_count);
   return tg_halo_lanes_send(halo, data, p, TG_HALO_UP, pulse->receive_count);
 }
 
@@ -81,7 +92,9 @@ static tg_status pulse_up(tg_halo* halo, const tg_halo_data* data) {
     const tg_halo_pulse* pulse = &halo->pulses[p];
     TG_TRY(return_slice(halo, data, p));
     TG_TRY(tg_halo_lanes_receive(halo, data, p, TG_HALO_UP, &slot));
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_add(data, halo->index + pulse->send_start, pulse->send_count, slot);
+    tg_halo_span(halo, p, "add", begin, pulse->send_count);
   }
   return TG_OK;
 }
@@ -94,7 +107,9 @@ static tg_status pack_block(tg_halo* halo, const tg_halo_data* data, int p, int 
   size_t first = blocks_of(halo, p)[source], count = block_count(halo, p, source);
   if (count) {
     char* to = (char*)slots[p] + (first - pulse->send_start) * data->size;
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_pack(data, halo->index + first, count, &pulse->shift, 1, to);
+    tg_halo_span(halo, p, source ? "pack forwarded atoms" : "pack home atoms", begin, count);
     if (source) missing[p]--;
   }
   if (missing[p] || (source && !count)) return TG_OK;
@@ -125,8 +140,7 @@ static tg_status fused_down(tg_halo* halo, const tg_halo_data* data) {
   while (count) {
     int q = 0;
     TG_TRY(tg_halo_lanes_receive_any(halo, data, open, &count, TG_HALO_DOWN, &q, &slot));
-    const tg_halo_pulse* pulse = &halo->pulses[q];
-    tg_halo_unpack_slice(data, pulse->receive_start, pulse->receive_count, slot);
+    unpack(halo, data, q, slot);
     for (int p = q + 1; p < n; p++) TG_TRY(pack_block(halo, data, p, 1 + q, slots, missing));
   }
   return TG_OK;
@@ -143,7 +157,10 @@ static tg_status add_to(tg_halo* halo, const tg_halo_data* data, int target, voi
     if (!slots[*next]) return TG_OK;
     const char* from = slots[*next];
     from += (first - halo->pulses[*next].send_start) * data->size;
+    int64_t begin = tg_trace_now(halo->trace);
     tg_halo_add(data, halo->index + first, count, from);
+    tg_halo_span(halo, *next, target ? "add to forwarded atoms" : "add to home atoms", begin,
+                 count);
   }
   return target ? return_slice(halo, data, target - 1) : TG_OK;
 }

@@ -155,6 +155,7 @@ void tg_domain_destroy(tg_domain** pointer) {
   tg_nonbonded_destroy(&domain->nonbonded);
   tg_constraints_destroy(&domain->constraints);
   tg_bonded_free(&domain->bonded);
+  tg_trace_destroy(&domain->trace);
   tg_free(domain->global);
   tg_free(domain->x);
   tg_free(domain->v);
@@ -174,35 +175,40 @@ void tg_domain_destroy(tg_domain** pointer) {
   *pointer = NULL;
 }
 
-static void add_part(tg_domain* domain, tg_md_part part, double* since) {
+void tg_domain_part_done(tg_domain* domain, tg_md_part part, const char* name, double* since) {
   double now = tg_time_now();
   domain->part_s[part] += now - *since;
+  if (domain->trace) {
+    tg_trace_event event = tg_trace_span(TG_HALO_TRACE_CPU, name, (int64_t)(*since * 1e9));
+    event.end_ns = (int64_t)(now * 1e9);
+    tg_trace_add(domain->trace, &event);
+  }
   *since = now;
 }
 
-/* Cannot fail: the pruning of the partition has made room. */
-static tg_status prune_pairs(tg_domain* domain) {
-  const tg_domain_params* p = &domain->params;
-  if (p->prune_interval <= 0 || domain->list_age == 0 || domain->list_age % p->prune_interval != 0)
-    return TG_OK;
-  return tg_nonbonded_prune(domain->nonbonded, (const double(*)[3])domain->x, p->inner_radius);
+static bool prune_due(const tg_domain* domain) {
+  int interval = domain->params.prune_interval;
+  return interval > 0 && domain->list_age > 0 && domain->list_age % interval == 0;
 }
 
 tg_status tg_domain_forces(tg_domain* domain, bool want_energy, tg_energies* energies) {
   const tg_md_system* system = domain->system;
   double clock = tg_time_now();
   TG_TRY(tg_halo_positions(domain->halo, domain->x));
-  add_part(domain, TG_PART_HALO, &clock);
+  tg_domain_part_done(domain, TG_PART_HALO, "halo positions", &clock);
 
-  TG_TRY(prune_pairs(domain));
+  if (prune_due(domain)) { /* cannot fail: the pruning of the partition has made room */
+    TG_TRY(tg_nonbonded_prune(domain->nonbonded, (const double(*)[3])domain->x,
+                              domain->params.inner_radius));
+    tg_domain_part_done(domain, TG_PART_SEARCH, "prune the pair list", &clock);
+  }
   domain->list_age++;
-  add_part(domain, TG_PART_SEARCH, &clock);
 
   memset(domain->f, 0, domain->local_count * sizeof *domain->f);
   tg_nonbonded_result result = {.want_energy = want_energy};
   tg_nonbonded_compute(domain->nonbonded, (const double(*)[3])domain->x, domain->f, &result);
   domain->pairs_in_list = result.pairs_in_list;
-  add_part(domain, TG_PART_NONBONDED, &clock);
+  tg_domain_part_done(domain, TG_PART_NONBONDED, "pair forces", &clock);
 
   tg_bonded_environment environment = {
       .cutoff = system->parameters.cutoff,
@@ -228,9 +234,9 @@ tg_status tg_domain_forces(tg_domain* domain, bool want_energy, tg_energies* ene
     for (int d = 0; d < 3; d++)
       for (int e = 0; e < 3; e++) energies->virial[d][e] += result.virial[d][e];
   }
-  add_part(domain, TG_PART_BONDED, &clock);
+  tg_domain_part_done(domain, TG_PART_BONDED, "bonded forces", &clock);
 
   TG_TRY(tg_halo_forces(domain->halo, domain->f));
-  add_part(domain, TG_PART_HALO, &clock);
+  tg_domain_part_done(domain, TG_PART_HALO, "halo forces", &clock);
   return TG_OK;
 }

@@ -78,8 +78,13 @@ typedef struct tg_domain {
   int64_t pairs_in_list;
   int list_age;                 /* calls of tg_domain_forces since the partition */
   double part_s[TG_PART_COUNT]; /* wall seconds */
+  tg_trace* trace;              /* NULL: nothing is recorded */
   struct tg_domain_scratch* scratch;
 } tg_domain;
+
+/** Counts the time since *since (tg_time_now) for a part of the step, records it under name, and
+ * sets *since to now. */
+void tg_domain_part_done(tg_domain* domain, tg_md_part part, const char* name, double* since);
 
 /** Collective. */
 tg_status tg_domain_create(const tg_md_system* system, tg_world* world,

@@ -264,7 +264,7 @@ tg_status tg_domain_partition(tg_domain* domain) {
   long long listed = 0;
   TG_TRY(tg_world_agree(domain->world, rebuild(domain, &listed)));
   TG_TRY(check_bonded(domain, listed));
-  domain->part_s[TG_PART_SEARCH] += tg_time_now() - start;
+  tg_domain_part_done(domain, TG_PART_SEARCH, "pair search", &start);
   return TG_OK;
 }
 

@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "md/leap_frog.h"
 #include "md/run.h"
+#include "md/run_trace.h"
 
 typedef struct loop {
   tg_run* run;
@@ -134,14 +135,13 @@ static tg_status update(loop* l, bool want_energy) {
   tg_leap_frog_step(&l->atoms, dt, l->lambda, (const double(*)[3])domain->x,
                     (const double(*)[3])domain->f, domain->v, domain->x_new);
   TG_TRY(check_speed(run));
-  domain->part_s[TG_PART_UPDATE] += tg_time_now() - clock;
+  tg_domain_part_done(domain, TG_PART_UPDATE, "update", &clock);
   if (run->system->constraint_count) {
-    clock = tg_time_now();
     tg_constraints_failure failure = {.local_atom = -1};
     tg_status status =
         tg_constraints_apply(domain->constraints, (const double(*)[3])domain->x, domain->x_new,
                              domain->v, 1 / dt, want_energy ? l->energies.virial : NULL, &failure);
-    domain->part_s[TG_PART_CONSTRAINTS] += tg_time_now() - clock;
+    tg_domain_part_done(domain, TG_PART_CONSTRAINTS, "constraints", &clock);
     TG_TRY(describe_constraint_failure(run, failure, status));
   }
   double(*swap)[3] = domain->x;
@@ -223,7 +223,7 @@ static tg_status write_frames(loop* l, long long step, bool last) {
       status =
           tg_run_write_gro(run, "confout.gro", step, frame.x, (const double(*)[3])run->whole_v);
   }
-  domain->part_s[TG_PART_OUTPUT] += tg_time_now() - clock;
+  tg_domain_part_done(domain, TG_PART_OUTPUT, "output", &clock);
   return tg_world_agree(domain->world, status);
 }
 
@@ -271,7 +271,7 @@ static tg_status list_step(loop* l) {
     l->last_checkpoint = tg_time_now();
     l->checkpoint_due = false;
   }
-  run->domain->part_s[TG_PART_OUTPUT] += tg_time_now() - clock;
+  tg_domain_part_done(run->domain, TG_PART_OUTPUT, "snapshot", &clock);
   return TG_OK;
 }
 
@@ -296,10 +296,16 @@ static tg_status run_steps(loop* l) {
   tg_run* run = l->run;
   for (bool first = true;; first = false) {
     bool last = run->step == run->last_step;
+    int64_t begin = tg_trace_now(run->domain->trace);
     if (first || run->step % run->nstlist == 0) TG_TRY(list_step(l));
-    tg_status status = agree(l, one_step(l, last));
+    tg_status status = one_step(l, last);
+    int64_t waiting = tg_trace_now(run->domain->trace);
+    status = agree(l, status);
+    tg_trace_end(run->domain->trace, tg_trace_span(TG_HALO_TRACE_CPU, "agree", waiting));
+    tg_run_trace_step(run, begin);
     if (status == TG_OK || status == TG_ERR_INTERRUPTED) run->steps_done++;
     if (last || status != TG_OK) return status;
+    TG_TRY(tg_run_trace_write(run, false));
     run->step++;
   }
 }

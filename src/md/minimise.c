@@ -14,6 +14,7 @@
 #include "base/timer.h"
 #include "md/list_choice.h"
 #include "md/run.h"
+#include "md/run_trace.h"
 
 static const double buffer = TG_MINIMISE_BUFFER;
 static const double largest_step = 0.025; /* nm: two atoms towards each other use half the buffer */
@@ -174,6 +175,7 @@ static tg_status descend(descent* d) {
   TG_TRY(repartition(d));
   bool accepted = true;
   for (;; run->step++) {
+    int64_t begin = tg_trace_now(run->domain->trace);
     TG_TRY(largest_force(d));
     if (!isfinite(d->force)) return not_finite(d);
     run->result.largest_force = d->force;
@@ -186,6 +188,7 @@ static tg_status descend(descent* d) {
     }
     TG_TRY(try_step(d, &accepted));
     run->steps_done++;
+    tg_run_trace_step(run, begin);
     d->step *= accepted ? 1.2 : 0.5;
     if (d->step > largest_step) d->step = largest_step;
     if (d->step < 1e-9) return TG_OK; /* nm: no coordinate file would show it */

@@ -14,6 +14,7 @@
 #include "md/run.h"
 #include "md/run_report.h"
 #include "md/run_restart.h"
+#include "md/run_trace.h"
 
 void tg_md_job_default(tg_md_job* job) {
   memset(job, 0, sizeof *job);
@@ -235,6 +236,7 @@ static tg_status wind_up(tg_run* run, tg_status status) {
       tg_output_log(run->output, "the last good positions are those of step %lld: last_good.gro",
                     run->snapshot.step);
   }
+  if (written == TG_OK && status != TG_ERR_MACHINE) written = tg_run_trace_write(run, true);
   if (written == TG_OK) written = tg_run_report_end(run);
   if (status != TG_OK) return tg_fail(status, "%s", message);
   return written;
@@ -291,6 +293,7 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   tg_status status = s->restart.x ? start_from_restart(run, &s->restart) : start_fresh(run);
   TG_TRY(tg_world_agree(world, status));
   TG_TRY(open_output(run, s));
+  TG_TRY(tg_run_trace_begin(run));
   tg_run_report_start(run, &choice);
   status = p->integrator == TG_INTEGRATOR_LEAP_FROG ? tg_run_leap_frog(run) : tg_run_minimise(run);
   run->result.last_step = run->step;

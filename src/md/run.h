@@ -40,7 +40,8 @@ typedef struct tg_run {
   double list_radius;  /* nm */
   int prune_interval;  /* list_choice.h */
   double inner_radius; /* nm; these four are part of a checkpoint */
-  bool finished;       /* the last step was done: the checkpoint says so */
+  int traced_steps;
+  bool finished; /* the last step was done: the checkpoint says so */
   tg_md_run_result result;
 } tg_run;
 

@@ -158,6 +158,7 @@ void tg_device_halo_destroy(tg_device_halo** halo) {
     cudaSetDevice(one->cards.card[i].device);
     cudaStreamSynchronize(one->cards.card[i].stream);
   }
+  tg_device_trace_free(one);
   for (tg_device_pe& pe : one->pes)
     if (!one->symmetric && pe.card >= 0) cudaFree(pe.memory);
   tg_symmetric_destroy(&one->symmetric);

@@ -12,6 +12,7 @@
 #include "halo/cuda/far.h"
 #include "halo/cuda/kernels.cuh"
 #include "halo/device_halo.h"
+#include "halo/device_trace.h"
 
 typedef enum tg_device_schedule {
   TG_DEVICE_HOST,
@@ -76,7 +77,8 @@ struct tg_device_halo {
   int send_blocks, return_blocks; /* of one channel of one PE */
   int post_blocks;                /* the same for positions by mail; 0: they go by flags */
   tg_device_halo_counters counters;
-  bool positions_out; /* positions were sent, forces have not come back */
+  struct tg_device_trace* trace; /* NULL: kernels without stamps, nothing is recorded */
+  bool positions_out;            /* positions were sent, forces have not come back */
   bool capturing;
 };
 
@@ -118,7 +120,16 @@ tg_status tg_device_layout_choose(tg_device_halo* halo, const tg_device_plan* pl
 tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* plan);
 tg_status tg_device_plan_upload(tg_device_halo* halo, const tg_device_plan* plan);
 
+/* trace.cu. While a trace is recorded: what the CPU did since tg_device_cpu_now; an event before or
+ * after the copy of channel c that PE p's card makes. */
+void tg_device_trace_free(tg_device_halo* halo);
+int64_t tg_device_cpu_now(const tg_device_halo* halo);
+void tg_device_cpu_did(tg_device_halo* halo, const char* what, int64_t begin_ns);
+void tg_device_copy_event(tg_device_halo* halo, int p, int c, bool forces, bool begins);
+
 /* schedules.cu */
+/* Where the kernels of that file stamp, on a card. */
+tg_status tg_device_board_set(int device, const tg_stamp_board* board);
 tg_status tg_device_grids_choose(tg_device_halo* halo);
 tg_status tg_device_send(tg_device_halo* halo);
 tg_status tg_device_return(tg_device_halo* halo);

@@ -9,6 +9,8 @@
 
 #include <throng/device/halo.cuh>
 
+#include "halo/cuda/stamps.cuh"
+
 enum { TG_HALO_THREADS = 256, TG_HALO_WARPS = TG_HALO_THREADS / 32 };
 
 typedef enum tg_halo_return { TG_HALO_PUT, TG_HALO_PULL, TG_HALO_REDUCE } tg_halo_return;
@@ -29,17 +31,18 @@ static __device__ __forceinline__ void tg_pack(const tg_halo_port<T>* port,
   }
 }
 
-/* A row of blocks is done with channel c of exchange `number`: the last one raises the flag. The
- * block's barrier, the device-scope counter and the system-scope release follow one upon the other,
- * so whoever acquires the flag sees the stores of all blocks. */
-static __device__ __forceinline__ void tg_row_done(unsigned* done, uint64_t* flag_out,
+/* A row of blocks is done with channel c of exchange `number`: the last one raises the flag, in the
+ * one thread that is told true. The block's barrier, the device-scope counter and the system-scope
+ * release follow one upon the other, so whoever acquires the flag sees the stores of all blocks. */
+static __device__ __forceinline__ bool tg_row_done(unsigned* done, uint64_t* flag_out,
                                                    uint64_t* sent, uint64_t number) {
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  if (tg_halo_count_block(done) != gridDim.x - 1) return;
+  if (threadIdx.x != 0) return false;
+  if (tg_halo_count_block(done) != gridDim.x - 1) return false;
   *done = 0;
   if (sent) *sent = number;
   if (flag_out) tg_halo_store_release(flag_out, number);
+  return true;
 }
 
 #if __CUDA_ARCH__ >= 900
@@ -104,15 +107,18 @@ static __device__ bool tg_send_bulk(const tg_halo_port<T>* port, int c, uint64_t
 
 /* Positions by plain stores: home atoms at once, then what each earlier pulse brings, after the
  * flag of that very pulse. */
-template <typename T>
+template <typename T, bool TRACED>
 static __device__ bool tg_send_stores(const tg_halo_port<T>* port, int c, uint64_t number) {
   const tg_halo_channel<T>* channel = &port->channel[c];
   const int* segment = port->segment + c * (port->channel_count + 1);
   tg_pack(port, channel, 0, segment[1], channel->x_out);
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK_HOME, c, number);
   for (int q = 0; q < c; q++) {
     if (segment[q + 1] == segment[q + 2]) continue;
     if (!tg_halo_wait_positions(port, q, number)) return false;
+    tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_WAIT, q, number);
     tg_pack(port, channel, segment[q + 1], segment[q + 2], channel->x_out);
+    tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK_FORWARDED, q, number);
   }
   return true;
 }
@@ -120,24 +126,32 @@ static __device__ bool tg_send_stores(const tg_halo_port<T>* port, int c, uint64
 /* From x at home to the slices at the receivers. At its end all that other cards send to this one
  * has arrived; what its own PEs send has, too, once the kernel has ended. consume: there is no
  * force return, so receivers must say that they have read the exchange before. */
-template <typename T, bool BULK>
+template <typename T, bool BULK, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_send_positions(const tg_halo_port<T>* ports, int first_channel, int consume) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   int c = first_channel + (int)blockIdx.y;
   const tg_halo_channel<T>* channel = &port->channel[c];
   uint64_t number = *(volatile const uint64_t*)&port->x_sent[c] + 1;
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_BEGIN, c, number);
   if (consume) {
     if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
       tg_halo_store_release(channel->consumed_out, number - 1);
     if (channel->to_elsewhere &&
         !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
       return;
+    tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_CONSUMED, c, number);
   }
-  if (BULK ? !tg_send_bulk(port, c, number) : !tg_send_stores(port, c, number)) return;
-  tg_row_done(&port->x_done[c], channel->x_flag_out, &port->x_sent[c], number);
-  if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
+  if (BULK ? !tg_send_bulk(port, c, number) : !tg_send_stores<T, TRACED>(port, c, number)) return;
+  if (BULK) tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK, c, number);
+  if (tg_row_done(&port->x_done[c], channel->x_flag_out, &port->x_sent[c], number) && TRACED)
+    tg_stamp_write((int)blockIdx.z, tg_row_out(c), TG_STAGE_RAISE, c, number);
+  if (channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0) {
+    const int in = tg_row_in(port->channel_count, c);
+    tg_stamp_row_now<TRACED>(in, TG_STAGE_BEGIN, c, number);
     tg_halo_wait_thread(port, &port->x_flag[c], number, channel->from, c, TG_HALO_POSITIONS);
+    tg_stamp_row_now<TRACED>(in, TG_STAGE_WAIT, c, number);
+  }
 }
 
 /* Entry k of channel c, which came from channel q (below 0: home). */
@@ -168,7 +182,7 @@ static __device__ __forceinline__ bool tg_post_position(const tg_halo_port<T>* p
  * as its own letter is there. by_mail = 0, only where nothing is forwarded: what goes to this card
  * goes straight into the slice, and like all of the kernel is there when it ends. Bound by latency:
  * a letter's way. */
-template <typename T>
+template <typename T, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_post_positions(const tg_halo_port<T>* ports, int consume, int by_mail) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
@@ -178,9 +192,11 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
   const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const tg_halo_channel<T>* channel = &port->channel[c];
   const uint64_t number = *(volatile const uint64_t*)&port->x_sent[c] + 1;
+  const int row = receives ? tg_row_in(channels, c) : tg_row_out(c);
   enum { WORDS = 2 * tg_halo_letter<T>::words };
   int failed = 0;
   T at[3];
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_BEGIN, c, number);
   if (receives && (by_mail || channel->from_elsewhere)) {
     const uint64_t* letters = port->x_mail + WORDS * (size_t)channel->send_slot;
     T* to = port->x + 3 * (size_t)channel->slice;
@@ -189,6 +205,7 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
                                      TG_HALO_POSITIONS, at);
       for (int d = 0; d < 3 && !failed; d++) to[3 * (size_t)k + d] = at[d];
     }
+    tg_stamp_row_now<TRACED>(row, TG_STAGE_RECEIVE, c, number);
   } else if (!receives) {
     if (consume && channel->from_elsewhere && blockIdx.x == 0 && threadIdx.x == 0)
       tg_halo_store_release(channel->consumed_out, number - 1);
@@ -196,12 +213,19 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
         !tg_halo_wait_block(port, &port->consumed[c], number - 1, channel->to, c, TG_HALO_CONSUMED))
       return;
     const int* segment = port->segment + c * (channels + 1);
-    for (int s = 0; s <= c && !failed; s++) /* home atoms, then what each earlier channel brings */
+    for (int s = 0; s <= c && !failed;
+         s++) { /* home atoms, then what each earlier channel brings */
       for (int k = segment[s] + start; k < segment[s + 1] && !failed; k += stride)
         failed = !tg_post_position(port, c, s - 1, k, by_mail != 0, number);
+      if (s == 0)
+        tg_stamp_row_now<TRACED>(row, TG_STAGE_POST_HOME, c, number);
+      else if (segment[s] < segment[s + 1])
+        tg_stamp_row_now<TRACED>(row, TG_STAGE_POST_FORWARDED, s - 1, number);
+    }
   }
   /* all blocks of both rows have read x_sent; their data goes by letters and the kernel's end */
   if (__syncthreads_or(failed) || threadIdx.x) return;
+  if (!receives) tg_stamp_row_now<TRACED>(row, TG_STAGE_POSTED, c, number);
   if (atomicAdd(&port->x_done[c], 1u) != 2 * gridDim.x - 1) return;
   port->x_done[c] = 0;
   port->x_sent[c] = number;
@@ -254,20 +278,24 @@ static __device__ bool tg_add_mail(const tg_halo_port<T>* port, const tg_halo_su
  * but the letters is waited for, and an atom only waits for its own. Row c reads mail of later
  * channels only, so the rows cannot wait for each other in a circle. Bound by latency: a letter's
  * way. */
-template <typename T>
+template <typename T, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_post_forces(const tg_halo_port<T>* ports) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   const int c = (int)blockIdx.y, stride = (int)(gridDim.x * blockDim.x);
   const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const uint64_t number = *(volatile const uint64_t*)&port->x_sent[0];
+  const bool home = c == port->channel_count;
+  const int row = home ? tg_row_home(c) : tg_row_back(port->channel_count, c);
   T f[3];
-  if (c == port->channel_count) {
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_BEGIN, c, number);
+  if (home) {
     for (int i = start; i < port->return_count; i += stride) {
       const tg_halo_sum sum = port->sum[i];
       if (!tg_add_mail(port, &sum, number, f)) return;
       for (int d = 0; d < 3; d++) port->f[3 * (size_t)sum.atom + d] = f[d];
     }
+    tg_stamp_row_now<TRACED>(row, TG_STAGE_ADD_LETTERS, c, number);
     return;
   }
   const tg_halo_channel<T>* channel = &port->channel[c];
@@ -281,6 +309,7 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
     if (!tg_add_mail(port, &sum, number, f)) return;
     tg_halo_post(out + 2 * tg_halo_letter<T>::words * (size_t)k, f, number);
   }
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN, c, number);
 }
 
 /* One component of atom `at`'s force and all that came back for it, in the fixed order of its
@@ -327,32 +356,44 @@ static __device__ __forceinline__ void tg_return_slice(const tg_halo_port<T>* po
 /* Force returns pull and reduce, from f of the halo to f at home: row c < channel_count returns
  * slice c to the PE it came from, after the returns that go into it; the last row adds to the home
  * atoms what came back. */
-template <typename T, int RETURN>
+template <typename T, int RETURN, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_return_forces(const tg_halo_port<T>* ports) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   int c = (int)blockIdx.y;
   uint64_t number = *(volatile const uint64_t*)&port->x_sent[0];
-  if (c < port->channel_count) {
+  const bool home = c == port->channel_count;
+  const int row = home ? tg_row_home(c) : tg_row_back(port->channel_count, c);
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_BEGIN, c, number);
+  if (!home) {
     const tg_halo_channel<T>* channel = &port->channel[c];
     tg_return_slice<T, RETURN>(port, c, false);
-    for (int q = 0; q < port->channel_count; q++)
+    tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN, c, number);
+    for (int q = 0; q < port->channel_count; q++) {
       if (channel->f_waits >> q & 1 && !tg_halo_wait_block(port, &port->f_flag[q], number,
                                                            port->channel[q].to, q, TG_HALO_FORCES))
         return;
+      if (TRACED && channel->f_waits >> q & 1)
+        tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN_WAIT, q, number);
+    }
     if (channel->f_waits) tg_return_slice<T, RETURN>(port, c, true);
-    tg_row_done(&port->f_done[c], channel->f_flag_out, nullptr, number);
+    if (channel->f_waits) tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN, c, number);
+    if (tg_row_done(&port->f_done[c], channel->f_flag_out, nullptr, number) && TRACED)
+      tg_stamp_write((int)blockIdx.z, row, TG_STAGE_RETURN_RAISE, c, number);
     return;
   }
-  for (int q = 0; q < port->channel_count; q++)
+  for (int q = 0; q < port->channel_count; q++) {
     if (!tg_halo_wait_block(port, &port->f_flag[q], number, port->channel[q].to, q, TG_HALO_FORCES))
       return;
+    tg_stamp_row_now<TRACED>(row, TG_STAGE_RETURN_WAIT, q, number);
+  }
   int stride = (int)(gridDim.x * blockDim.x);
   for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * port->return_count;
        i += stride) {
     size_t at = port->return_atom[i / 3];
     port->f[3 * at + i % 3] = tg_gather<T, RETURN>(port, at, i % 3);
   }
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_ADD, c, number);
 }
 
 /* One pulse of the force return, a kernel of its own: slice c is complete here, as the kernels
@@ -377,16 +418,18 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
 }
 
 /* Schedules host and stream: from x to the message of channel c. */
-template <typename T>
+template <typename T, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_pack_positions(const tg_halo_port<T>* ports, int c) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
   const tg_halo_channel<T>* channel = &port->channel[c];
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_BEGIN, c, 0);
   tg_pack(port, channel, 0, channel->send_count, port->packed + 3 * (size_t)channel->send_slot);
+  tg_stamp_row_now<TRACED>(tg_row_out(c), TG_STAGE_PACK, c, 0);
 }
 
 /* Schedules host and stream: from the message that came back to f. */
-template <typename T>
+template <typename T, bool TRACED>
 static __global__ void __launch_bounds__(TG_HALO_THREADS)
     tg_unpack_forces(const tg_halo_port<T>* ports, int c) {
   const tg_halo_port<T>* port = &ports[blockIdx.z];
@@ -394,9 +437,12 @@ static __global__ void __launch_bounds__(TG_HALO_THREADS)
   const uint32_t* index = port->index + channel->send_slot;
   const T* in = port->f_in + 3 * (size_t)channel->send_slot;
   int stride = (int)(gridDim.x * blockDim.x);
+  const int row = tg_row_back(port->channel_count, c);
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_BEGIN, c, 0);
   for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * channel->send_count;
        i += stride)
     port->f[3 * (size_t)index[i / 3] + i % 3] += in[i];
+  tg_stamp_row_now<TRACED>(row, TG_STAGE_UNPACK, c, 0);
 }
 
 /* Schedule direct, the producer: a kernel that moves home atoms, x += v dt, and stores each one

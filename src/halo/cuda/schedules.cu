@@ -12,6 +12,10 @@
 
 enum { MOST_BLOCKS = 128, COMPONENTS_PER_THREAD = 2 };
 
+/* The kernel as it is, or compiled with stamps. */
+#define TRACED(halo, kernel, ...)                                                                  \
+  ((halo)->trace ? kernel<__VA_ARGS__, true> : kernel<__VA_ARGS__, false>)
+
 template <typename... Formal, typename... Actual>
 static tg_status launch(tg_device_halo* halo, tg_device_halo_counts* counts, int card_number,
                         dim3 grid, bool cooperative, void (*kernel)(Formal...), Actual... args) {
@@ -27,8 +31,12 @@ static tg_status launch(tg_device_halo* halo, tg_device_halo_counts* counts, int
   config.attrs = &attribute;
   config.numAttrs = cooperative ? 1 : 0;
   counts->launches++;
-  return tg_cuda_status(cudaLaunchKernelEx(&config, kernel, Formal(args)...), card->device,
-                        "launching a halo kernel");
+  int64_t begin = tg_device_cpu_now(halo);
+  tg_status status = tg_cuda_status(cudaLaunchKernelEx(&config, kernel, Formal(args)...),
+                                    card->device, "launching a halo kernel");
+  tg_device_cpu_did(
+      halo, counts == &halo->counters.forces ? "launch (forces)" : "launch (positions)", begin);
+  return status;
 }
 
 /* Can kernel run with so many blocks at once on every card? Loads it, too. */
@@ -48,20 +56,35 @@ static tg_status resident_blocks(const tg_device_halo* halo, Kernel kernel, int*
   return TG_OK;
 }
 
+/* Those that are traced; loads them. */
+template <typename T>
+static tg_status traced_blocks(const tg_device_halo* halo, int* send, int* post, int* back,
+                               int* other) {
+  TG_TRY(resident_blocks(halo, tg_send_positions<T, false, true>, send));
+  TG_TRY(resident_blocks(halo, tg_send_positions<T, true, true>, send));
+  TG_TRY(resident_blocks(halo, tg_post_positions<T, true>, post));
+  TG_TRY(resident_blocks(halo, tg_post_forces<T, true>, back));
+  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_PULL, true>, back));
+  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_REDUCE, true>, back));
+  TG_TRY(resident_blocks(halo, tg_pack_positions<T, true>, other));
+  return resident_blocks(halo, tg_unpack_forces<T, true>, other);
+}
+
 template <typename T>
 static tg_status grids(tg_device_halo* halo) {
   int send = INT32_MAX, back = INT32_MAX, post = INT32_MAX, other = INT32_MAX, most_pes = 1;
-  TG_TRY(resident_blocks(halo, tg_send_positions<T, false>, &send));
-  TG_TRY(resident_blocks(halo, tg_send_positions<T, true>, &send));
+  TG_TRY(resident_blocks(halo, tg_send_positions<T, false, false>, &send));
+  TG_TRY(resident_blocks(halo, tg_send_positions<T, true, false>, &send));
   TG_TRY(resident_blocks(halo, tg_move_atoms<T>, &send));
   TG_TRY(resident_blocks(halo, tg_await_positions<T>, &send));
-  TG_TRY(resident_blocks(halo, tg_post_forces<T>, &back));
-  TG_TRY(resident_blocks(halo, tg_post_positions<T>, &post));
-  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_PULL>, &back));
-  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_REDUCE>, &back));
+  TG_TRY(resident_blocks(halo, tg_post_forces<T, false>, &back));
+  TG_TRY(resident_blocks(halo, tg_post_positions<T, false>, &post));
+  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_PULL, false>, &back));
+  TG_TRY(resident_blocks(halo, tg_return_forces<T, TG_HALO_REDUCE, false>, &back));
   TG_TRY(resident_blocks(halo, tg_pull_forces<T>, &back));
-  TG_TRY(resident_blocks(halo, tg_pack_positions<T>, &other));
-  TG_TRY(resident_blocks(halo, tg_unpack_forces<T>, &other));
+  TG_TRY(resident_blocks(halo, tg_pack_positions<T, false>, &other));
+  TG_TRY(resident_blocks(halo, tg_unpack_forces<T, false>, &other));
+  if (halo->trace) TG_TRY(traced_blocks<T>(halo, &send, &post, &back, &other));
   for (int i = 0; i < halo->cards.count; i++)
     most_pes = std::max(most_pes, halo->cards.card[i].pe_count);
   size_t largest = 4;
@@ -80,6 +103,12 @@ static tg_status grids(tg_device_halo* halo) {
                    "GPU (%d blocks do); use more GPUs or fewer processing elements",
                    halo->channel_count, most_pes, std::min(send, back));
   return TG_OK;
+}
+
+tg_status tg_device_board_set(int device, const tg_stamp_board* board) {
+  TG_TRY(tg_cuda_status(cudaSetDevice(device), device, "selecting it"));
+  return tg_cuda_status(cudaMemcpyToSymbol(tg_board, board, sizeof *board), device,
+                        "copying to it");
 }
 
 tg_status tg_device_grids_choose(tg_device_halo* halo) {
@@ -107,8 +136,10 @@ static tg_status wait_all(tg_device_halo* halo, tg_device_halo_counts* counts) {
   double start = tg_time_now();
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
+    int64_t begin = tg_device_cpu_now(halo);
     TG_TRY(tg_cuda_status(cudaStreamSynchronize(card->stream), card->device,
                           "waiting for a halo exchange"));
+    tg_device_cpu_did(halo, "synchronise", begin);
     counts->blocking_waits++;
   }
   counts->wait_s += tg_time_now() - start;
@@ -118,6 +149,7 @@ static tg_status wait_all(tg_device_halo* halo, tg_device_halo_counts* counts) {
 /* Work queued from here on, on any card, comes after what is queued now on the others. */
 static tg_status meet(tg_device_halo* halo) {
   if (halo->cards.count < 2) return TG_OK;
+  int64_t begin = tg_device_cpu_now(halo);
   for (int i = 0; i < halo->cards.count; i++) {
     const tg_card* card = &halo->cards.card[i];
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
@@ -131,6 +163,7 @@ static tg_status meet(tg_device_halo* halo) {
       TG_TRY(tg_cuda_status(cudaStreamWaitEvent(card->stream, halo->cards.card[j].event, 0),
                             card->device, "waiting for an event"));
     }
+  tg_device_cpu_did(halo, "order streams", begin);
   return TG_OK;
 }
 
@@ -150,8 +183,12 @@ static tg_status copy_channel(tg_device_halo* halo, tg_device_halo_counts* count
     char* to = forces ? halo->pes[pe->from[c]].memory + at->f_in + halo->send_slot[c] * atom
                       : halo->pes[pe->to[c]].memory + at->x + halo->slice[c] * atom;
     TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
+    tg_device_copy_event(halo, p, c, forces, true);
+    int64_t begin = tg_device_cpu_now(halo);
     TG_TRY(tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, card->stream),
                           card->device, "copying a halo message"));
+    tg_device_cpu_did(halo, "copy", begin);
+    tg_device_copy_event(halo, p, c, forces, false);
     counts->copies++;
   }
   return TG_OK;
@@ -163,8 +200,8 @@ static tg_status send_by_copies(tg_device_halo* halo, bool host) {
   if (!host && !halo->returns_forces) TG_TRY(meet(halo)); /* receivers have read the last ones */
   for (int c = 0; c < halo->channel_count; c++) {
     for (int i = 0; i < halo->cards.count; i++)
-      TG_TRY(launch(halo, counts, i, one_channel(halo, i), false, tg_pack_positions<T>,
-                    (const tg_halo_port<T>*)halo->ports[i], c));
+      TG_TRY(launch(halo, counts, i, one_channel(halo, i), false,
+                    TRACED(halo, tg_pack_positions, T), (const tg_halo_port<T>*)halo->ports[i], c));
     if (host) TG_TRY(wait_all(halo, counts));
     TG_TRY(copy_channel(halo, counts, c, false));
     TG_TRY(host ? wait_all(halo, counts) : meet(halo));
@@ -180,7 +217,7 @@ static tg_status return_by_copies(tg_device_halo* halo, bool host) {
     TG_TRY(copy_channel(halo, counts, c, true));
     TG_TRY(host ? wait_all(halo, counts) : meet(halo));
     for (int i = 0; i < halo->cards.count; i++)
-      TG_TRY(launch(halo, counts, i, one_channel(halo, i), false, tg_unpack_forces<T>,
+      TG_TRY(launch(halo, counts, i, one_channel(halo, i), false, TRACED(halo, tg_unpack_forces, T),
                     (const tg_halo_port<T>*)halo->ports[i], c));
   }
   return TG_OK;
@@ -192,8 +229,9 @@ static tg_status send_from(tg_device_halo* halo, int card, dim3 grid, bool coope
   const tg_halo_port<T>* ports = (const tg_halo_port<T>*)halo->ports[card];
   int consume = !halo->returns_forces;
   return launch(halo, &halo->counters.positions, card, grid, cooperative,
-                halo->bulk ? tg_send_positions<T, true> : tg_send_positions<T, false>, ports,
-                first_channel, consume);
+                halo->bulk ? TRACED(halo, tg_send_positions, T, true)
+                           : TRACED(halo, tg_send_positions, T, false),
+                ports, first_channel, consume);
 }
 
 template <typename T>
@@ -201,7 +239,7 @@ static tg_status post(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++)
     TG_TRY(launch(halo, &halo->counters.positions, i,
                   dim3(halo->post_blocks, 2 * halo->channel_count, halo->cards.card[i].pe_count),
-                  forwards_within(halo, i), tg_post_positions<T>,
+                  forwards_within(halo, i), TRACED(halo, tg_post_positions, T),
                   (const tg_halo_port<T>*)halo->ports[i], (int)!halo->returns_forces,
                   (int)(!halo->direct && halo->channel_count > 1)));
   return TG_OK;
@@ -240,9 +278,10 @@ static tg_status give_back(tg_device_halo* halo) {
   for (int i = 0; i < halo->cards.count; i++) {
     dim3 grid(halo->return_blocks, halo->channel_count + 1, halo->cards.card[i].pe_count);
     TG_TRY(launch(halo, counts, i, grid, returns_within(halo, i),
-                  halo->force_return == TG_HALO_PUT    ? tg_post_forces<T>
-                  : halo->force_return == TG_HALO_PULL ? tg_return_forces<T, TG_HALO_PULL>
-                                                       : tg_return_forces<T, TG_HALO_REDUCE>,
+                  halo->force_return == TG_HALO_PUT ? TRACED(halo, tg_post_forces, T)
+                  : halo->force_return == TG_HALO_PULL
+                      ? TRACED(halo, tg_return_forces, T, TG_HALO_PULL)
+                      : TRACED(halo, tg_return_forces, T, TG_HALO_REDUCE),
                   (const tg_halo_port<T>*)halo->ports[i]));
   }
   return TG_OK;

@@ -3,6 +3,7 @@
 #include "halo/device_halo.h"
 
 #include "device/device.h"
+#include "halo/device_trace.h"
 
 static tg_status missing(void) {
   return tg_fail(TG_ERR_MACHINE, "halo exchange on GPUs: %s", tg_device_reason());
@@ -118,5 +119,36 @@ tg_status tg_device_halo_counters_read(tg_device_halo* halo, tg_device_halo_coun
 
 tg_status tg_device_halo_measure(int gpus, tg_device_halo_constants* out) {
   (void)gpus, (void)out;
+  return missing();
+}
+
+tg_status tg_device_halo_trace_open(tg_device_halo* halo, int steps) {
+  (void)halo, (void)steps;
+  return missing();
+}
+
+tg_status tg_device_halo_trace_start(tg_device_halo* halo) {
+  (void)halo;
+  return missing();
+}
+
+tg_trace* tg_device_halo_trace_cpu(tg_device_halo* halo) {
+  (void)halo;
+  return NULL;
+}
+
+tg_status tg_device_halo_trace_stop(tg_device_halo* halo, const char* prefix, tg_trace_notes* notes,
+                                    tg_device_traces* out) {
+  (void)halo, (void)prefix, (void)notes, (void)out;
+  return missing();
+}
+
+tg_status tg_device_halo_work_begin(tg_device_halo* halo, double microseconds) {
+  (void)halo, (void)microseconds;
+  return missing();
+}
+
+tg_status tg_device_halo_work_end(tg_device_halo* halo) {
+  (void)halo;
   return missing();
 }
