@@ -52,11 +52,10 @@ static tg_status exchange(staged* s, int c, bool forces, char* out, char* in) {
   }
   tg_world_note(s->halo->world, forces ? "forces of halo message" : "positions of halo message", c,
                 s->halo->staged_turn);
-  tg_status status =
-      forces ? tg_world_exchange(s->halo->world, pe->from[(size_t)c], out, up, pe->to[(size_t)c],
-                                 in, down)
-             : tg_world_exchange(s->halo->world, pe->to[(size_t)c], out, down,
-                                 pe->from[(size_t)c], in, up);
+  tg_status status = forces ? tg_world_exchange(s->halo->world, pe->from[(size_t)c], out, up,
+                                                pe->to[(size_t)c], in, down)
+                            : tg_world_exchange(s->halo->world, pe->to[(size_t)c], out, down,
+                                                pe->from[(size_t)c], in, up);
   tg_world_note(s->halo->world, NULL, 0, 0);
   s->counts->blocking_waits++;
   s->counts->wait_s += tg_time_now() - start;
@@ -73,7 +72,7 @@ static tg_status send(tg_device_halo* halo) {
     size_t at = halo->send_slot[(size_t)c] * s.atom, count = pe->send_count[(size_t)c];
     char *out = halo->pinned + at, *in = halo->pinned + halo->send_capacity * s.atom + at;
     if (count) {
-      tg_pack_positions<T><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
+      tg_pack_positions<T, false><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
           (const tg_halo_port<T>*)halo->ports[0], c);
       TG_TRY(launched(&s));
     }
@@ -99,7 +98,7 @@ static tg_status give_back(tg_device_halo* halo) {
     TG_TRY(exchange(&s, c, true, out, in));
     TG_TRY(copy(&s, pe->memory + halo->layout.f_in + at, in, count * s.atom));
     if (count) {
-      tg_unpack_forces<T><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
+      tg_unpack_forces<T, false><<<blocks(count), TG_HALO_THREADS, 0, s.card->stream>>>(
           (const tg_halo_port<T>*)halo->ports[0], c);
       TG_TRY(launched(&s));
     }
