@@ -7,11 +7,11 @@
 #include "halo/halo.h"
 
 const tg_device_halo_constants tg_bench_halo_two_h200 = {
-    .flag_s = 1.36e-6,
-    .launch_s = 3.7e-6,
-    .node_s = 0.51e-6,
-    .wait_s = 5e-6,
-    .bytes_per_s = 335e9,
+    .flag_s = 1.35e-6,
+    .launch_s = 4.88e-6,
+    .node_s = 0.50e-6,
+    .wait_s = 5.29e-6,
+    .bytes_per_s = 332.4e9,
     .between_cards = true,
 };
 

@@ -31,8 +31,8 @@ void tg_cli_halo_print_legend(bool gpus) {
 
 static void print_device_constants(const tg_device_halo_constants* c) {
   printf(
-      "measured: flag %.2f us one way %s, launch %.2f us, graph node %.2f us, blocking wait %.2f "
-      "us,\n          stores %.1f GB/s\n",
+      "measured: flag %.2f us one way %s, launch %.2f us, graph node %.2f us,\n          blocking "
+      "wait %.2f us, stores %.1f GB/s\n",
       c->flag_s * 1e6, c->between_cards ? "between cards" : "within the card", c->launch_s * 1e6,
       c->node_s * 1e6, c->wait_s * 1e6, c->bytes_per_s * 1e-9);
 }
@@ -57,8 +57,8 @@ void tg_cli_halo_print_case(const tg_cli_halo_record* record) {
          w->double_precision ? "double" : "single", record->row.bytes * 1e-3);
   if (w->gpus) {
     print_device_constants(&record->device);
-    printf("%-14s %-13s %7s %5s %7s %7s %5s %5s %6s %4s %5s %6s %4s\n", "schedule", "transport",
-           "us", "+-", "x", "f", "ln", "wt", "GB/s", "CPU%", "flag%", "model", "ratio");
+    printf("%-15s %-13s %7s %5s %7s %7s %5s %5s %5s %4s %5s %6s %4s\n", "schedule", "transport",
+           "us", "+-", "x", "f", "ln", "wt", "GB/s", "CPU%", "flag%", "model", "rat.");
   } else {
     print_host_constants(&record->host);
     printf("%-8s %-9s %9s %8s %9s %9s %5s %5s %6s %5s %9s %6s\n", "schedule", "transport", "us",
@@ -77,7 +77,7 @@ void tg_cli_halo_print_row(const tg_bench_halo_row* r) {
   tg_cli_halo_way(w, way, sizeof way);
   snprintf(via, sizeof via, "%s%s%s", w->transport, w->path ? " " : "", w->path ? w->path : "");
   if (w->gpus)
-    printf("%-14s %-13s %7.2f %5.2f %7.2f %7.2f %5s %5s %6.1f %4.0f %5.0f %6.2f %5.1f\n", way, via,
+    printf("%-15s %-13s %7.2f %5.2f %7.2f %7.2f %5s %5s %5.1f %4.0f %5.0f %6.2f %4.1f\n", way, via,
            r->step_us, r->step_spread_us, r->positions_us, r->forces_us,
            pair(r->launches_x, r->launches_f, a), pair(r->waits_x, r->waits_f, b),
            r->bytes_per_s * 1e-9, r->host_wait_share * 100, r->flag_wait_share * 100,
