@@ -39,9 +39,10 @@ step() {
   return $code
 }
 
-# Programs whose source says MULTI-PROCESS also run with two processes: by mpirun, and by themselves.
-multi_process() { # NAME
-  grep -q MULTI-PROCESS "tests/${1%%_*}/${1#*_}.cu" 2>/dev/null
+# The words that a test's source wants it to be run with: `RUN: WORD...` by itself, `RUN-MPI: WORD...` as two
+# processes.
+words_of() { # NAME KEY
+  sed -n "s/^.* $2: *//p" "tests/${1%%_*}/${1#*_}.cu" 2>/dev/null | head -n 1
 }
 launch="mpirun -n 2"
 if mpirun --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
@@ -58,22 +59,27 @@ for program in "$build"/*_gpu_*; do
   [ -x "$program" ] || continue
   test=$(basename "$program")
   if [ -n "$only" ] && [ "$test" != "$only" ]; then continue; fi
-  step "$test" 150 "$program"
-  grep -E 'FAILED|not so|passed' "$out/$test.log" | head -n 40
-  multi_process "$test" || continue
-  for word in socket killed; do
-    step "${test}_$word" 90 "$program" $word
-    grep -E 'FAILED|not so|says' "$out/${test}_$word.log" | head -n 40
+  words=$(words_of "$test" RUN)
+  for word in ${words:-$test}; do
+    if [ "$word" = "$test" ]; then
+      step "$test" 150 "$program"
+      log=$test
+    else
+      step "${test}_$word" 100 "$program" "$word"
+      log=${test}_$word
+    fi
+    grep -E 'FAILED|not so|says|passed' "$out/$log.log" | head -n 40
   done
-  if ! command -v mpirun >/dev/null 2>&1; then
-    say "$(printf '%-18s skipped        mpirun is not installed' "$test on 2")"
-    continue
-  fi
-  # shellcheck disable=SC2086 # a list of words
-  step "${test}_mpi_2" 120 $launch "$program"
-  grep -E 'FAILED|not so|rounds|passed' "$out/${test}_mpi_2.log" | head -n 40
-  # shellcheck disable=SC2086 # a list of words
-  step "${test}_stopped" 60 $launch "$program" stopped
+  for word in $(words_of "$test" RUN-MPI); do
+    log=${test}_mpi_2_$word
+    if ! command -v mpirun >/dev/null 2>&1; then
+      say "$(printf '%-18s skipped        mpirun is not installed' "$log")"
+      continue
+    fi
+    # shellcheck disable=SC2086 # a list of words
+    step "$log" 120 $launch "$program" "$word"
+    grep -E 'FAILED|not so|rounds|passed' "$out/$log.log" | head -n 40
+  done
 done
 if [ -z "$only" ] && "$build/throng" help 2>/dev/null | grep -q 'bench halo'; then
   # one process: 45,000 and 180,000 atoms, 2x1x1, 2x2x1 and 2x2x2 PEs, every schedule, force return and

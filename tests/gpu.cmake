@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the device code: tests/<floor>/gpu_<name>.cu, programs of their own that need no test library, so
 # that they build on machines with little more than a compiler. They exit with 77 where there is no GPU.
-# Those whose first comment says MULTI-PROCESS are run under mpirun too, with two processes; and with the words
-# stopped (under mpirun), socket and killed.
+# A line `RUN: WORD...` in the source says with which words each a program is a test of its own, instead of once
+# without any; `RUN-MPI: WORD...` the same under mpirun, with two processes.
+
+function(tg_gpu_test_words source key out)
+  file(STRINGS ${source} line REGEX " ${key}: " LIMIT_COUNT 1)
+  string(REGEX REPLACE ".* ${key}: *" "" words "${line}")
+  separate_arguments(words)
+  set(${out} ${words} PARENT_SCOPE)
+endfunction()
 
 function(tg_add_gpu_test_mpi target test) # ARGUMENT...
   if(NOT MPI_C_FOUND OR NOT MPIEXEC_EXECUTABLE)
@@ -31,18 +38,28 @@ foreach(floor device motif comm halo md)
         ${PROJECT_SOURCE_DIR}/tests/${floor}/${name}_headers)
     endif()
     if(TG_TESTS)
-      add_test(NAME ${floor}.${name} COMMAND ${floor}_${name})
-      set_tests_properties(${floor}.${name} PROPERTIES LABELS "${floor};gpu" SKIP_RETURN_CODE 77 TIMEOUT 600)
-      file(STRINGS ${source} processes REGEX "MULTI-PROCESS")
-      if(processes)
-        tg_add_gpu_test_mpi(${floor}_${name} ${floor}.${name}_mpi_2)
-        tg_add_gpu_test_mpi(${floor}_${name} ${floor}.${name}_stopped stopped)
-        foreach(word socket killed) # two processes that the program starts itself
-          add_test(NAME ${floor}.${name}_${word} COMMAND ${floor}_${name} ${word})
-          set_tests_properties(${floor}.${name}_${word} PROPERTIES LABELS "${floor};gpu" SKIP_RETURN_CODE 77
-            TIMEOUT 300)
-        endforeach()
+      tg_gpu_test_words(${source} RUN words)
+      if(NOT words)
+        add_test(NAME ${floor}.${name} COMMAND ${floor}_${name})
+        set_tests_properties(${floor}.${name} PROPERTIES LABELS "${floor};gpu" SKIP_RETURN_CODE 77 TIMEOUT 600)
       endif()
+      foreach(word IN LISTS words)
+        add_test(NAME ${floor}.${name}_${word} COMMAND ${floor}_${name} ${word})
+        set_tests_properties(${floor}.${name}_${word} PROPERTIES LABELS "${floor};gpu" SKIP_RETURN_CODE 77
+          TIMEOUT 300)
+      endforeach()
+      tg_gpu_test_words(${source} RUN-MPI words)
+      foreach(word IN LISTS words)
+        tg_add_gpu_test_mpi(${floor}_${name} ${floor}.${name}_mpi_2_${word} ${word})
+      endforeach()
     endif()
   endforeach()
 endforeach()
+
+# An example is a test.
+add_executable(examples_gpu_stencil ${PROJECT_SOURCE_DIR}/examples/stencil-cuda/stencil.cu)
+target_link_libraries(examples_gpu_stencil PRIVATE throng)
+if(TG_TESTS)
+  add_test(NAME examples.gpu_stencil COMMAND examples_gpu_stencil)
+  set_tests_properties(examples.gpu_stencil PROPERTIES LABELS "examples;gpu" SKIP_RETURN_CODE 77 TIMEOUT 120)
+endif()

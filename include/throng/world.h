@@ -21,6 +21,12 @@ typedef struct tg_world tg_world;
 tg_status tg_world_open_communicator(const void* communicator, double deadline_s, tg_world** out);
 /** As tg_world_open_communicator with a Fortran communicator. */
 tg_status tg_world_open_fortran(int communicator, double deadline_s, tg_world** out);
+/** As tg_world_open_communicator, a GPU for each process, whose memory the others reach through
+ * NVSHMEM (transport nvshmem). communicator: NULL: MPI_COMM_WORLD, or transport socket where its
+ * environment is set. device: points to the number of this process's GPU; NULL: chosen. stream: a
+ * cudaStream_t of that GPU, which outlives the world; NULL: makes one. */
+tg_status tg_world_open_gpu(const void* communicator, double deadline_s, const int* device,
+                            void* stream, tg_world** out);
 /** Collective, null-safe, sets NULL: agrees on the outcome. status is this PE's; returned is the
  * failure that counts, the same on all PEs, or TG_OK. */
 tg_status tg_world_close(tg_world** world, tg_status status);

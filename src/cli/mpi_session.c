@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef TG_HAVE_MPI
 #include <mpi.h>
 #endif
 
+#include "base/timer.h"
 #include "comm/world.h"
 
 /* The first of these variables that is set, as a number. */
@@ -61,23 +63,47 @@ tg_status tg_cli_mpi_begin(int argc, char** argv) {
   return TG_OK;
 }
 
+/* MPI_Finalize would wait for ever; the launcher ends the process that does not come. */
+__attribute__((noreturn)) static void end_the_job(tg_status status) {
+  fprintf(stderr, "throng: %s\n", tg_last_error());
+  fflush(NULL);
+  MPI_Abort(MPI_COMM_WORLD, (int)status);
+  _Exit((int)status);
+}
+
+/* The least of all processes' numbers. A process that has waited for another in vain waits for it
+ * here for a moment only. Those that did well, or failed together, come without delay or are still
+ * at work: they wait as long as it takes. */
+static int least_of_all(int mine, tg_status status) {
+  MPI_Request request;
+  const struct timespec moment = {0, 1000000};
+  const double patience_s = 2;
+  double start = tg_time_now();
+  int least = mine, here = 0;
+  MPI_Iallreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+  for (;;) {
+    MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+    if (here) break;
+    if (status == TG_ERR_MACHINE && tg_time_now() - start > patience_s) end_the_job(status);
+    nanosleep(&moment, NULL);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE); /* done already */
+  return least;
+}
+
 tg_status tg_cli_mpi_end(tg_status status, bool* reporter) {
   *reporter = true;
   if (!session_open) return status;
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int mine[2] = {status == TG_OK ? size : rank, status}, first[2] = {size, TG_OK};
-  /* pairs of the failing process and its status; the lowest number wins and brings its status */
-  MPI_Allreduce(&mine[0], &first[0], 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (first[0] < size) {
-    first[1] = mine[1];
-    MPI_Bcast(&first[1], 1, MPI_INT, first[0], MPI_COMM_WORLD);
-  }
+  /* the lowest number of those that failed wins and brings its status */
+  int first = least_of_all(status == TG_OK ? size : rank, status), its = (int)status;
+  if (first < size) MPI_Bcast(&its, 1, MPI_INT, first, MPI_COMM_WORLD);
   MPI_Finalize();
   session_open = false;
-  *reporter = first[0] == rank;
-  return status == TG_OK ? (tg_status)first[1] : status;
+  *reporter = first == rank;
+  return status == TG_OK ? (tg_status)its : status;
 }
 
 bool tg_cli_mpi_version(char* out, size_t size) {

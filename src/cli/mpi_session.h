@@ -18,7 +18,8 @@ tg_status tg_cli_mpi_begin(int argc, char** argv);
 
 /** Collective over the processes: ends MPI. Returns status, or for a process that succeeded the
  * status of the lowest-numbered one that failed; *reporter says whether this process is that one
- * (or alone), whose message is to be printed. */
+ * (or alone), whose message is to be printed. Does not return where this process failed with
+ * TG_ERR_MACHINE and another does not come within 2 s: prints the message and ends the job. */
 tg_status tg_cli_mpi_end(tg_status status, bool* reporter);
 
 /** The MPI library's own words into out; false where throng was built without MPI. */

@@ -16,10 +16,11 @@ typedef struct tg_outcome {
   char message[TG_WORLD_MESSAGE];
 } tg_outcome;
 
-/** The means of a transport. false: the time was up, or it cannot be done any more. */
+/** The means of a transport. false: the time was up, or it cannot be done any more. An aborted
+ * world waits for so many seconds. The outcome of a PE that is known to be gone is no failure. */
 typedef struct tg_outcome_ways {
   bool (*send)(tg_world* world, int to, const tg_outcome* outcome);
-  bool (*receive)(tg_world* world, int from, tg_outcome* outcome);
+  bool (*receive)(tg_world* world, int from, double patience_s, tg_outcome* outcome);
 } tg_outcome_ways;
 
 /** How long the outcome of an aborted world is waited for: a PE that is stuck may never bring its
@@ -34,7 +35,8 @@ tg_status tg_outcome_aborted(const tg_outcome* outcome);
 
 /** Collective: PE 0 hears from all in turn and tells all what counts: an abort before other
  * failures, then the lowest PE. abort: what is known of one; status: this PE's, its message this
- * thread's. Leaves it in *outcome; true when everyone has been heard. */
+ * thread's. Leaves it in *outcome, with the names of those who were not heard, for the PE that
+ * waited need not have waited for the one that is stuck; true when everyone has been heard. */
 bool tg_outcome_agree(tg_world* world, const tg_outcome* abort, tg_status status,
                       const tg_outcome_ways* ways, tg_outcome* outcome);
 

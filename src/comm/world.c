@@ -59,6 +59,16 @@ tg_status tg_world_open_communicator(const void* communicator, double deadline_s
   return tg_world_open(&params, out);
 }
 
+tg_status tg_world_open_gpu(const void* communicator, double deadline_s, const int* device,
+                            void* stream, tg_world** out) {
+  tg_world_params params = {.transport = "nvshmem",
+                            .deadline_s = deadline_s,
+                            .communicator = communicator,
+                            .device = device,
+                            .stream = stream};
+  return tg_world_open(&params, out);
+}
+
 tg_status tg_world_open_fortran(int communicator, double deadline_s, tg_world** out) {
   tg_world_params params = {.transport = "mpi", .deadline_s = deadline_s};
   params = with_defaults(&params);

@@ -239,7 +239,8 @@ tg_status tg_device_plan_make(const int grid[3], const double box[3], double rea
   TG_TRY_GOTO(TG_ALLOCATE(pe_count, "halo plans", &pes), end);
   TG_TRY_GOTO(TG_ALLOCATE(pe_count, "halo plans", &first), end);
   for (size_t p = 0; p < pe_count; p++)
-    TG_TRY_GOTO(TG_ALLOCATE(TG_DEVICE_PLAN_CHANNELS, "halo messages", &plan.parts[p].messages), end);
+    TG_TRY_GOTO(TG_ALLOCATE(TG_DEVICE_PLAN_CHANNELS, "halo messages", &plan.parts[p].messages),
+                end);
   TG_TRY_GOTO(start(pes, grid, counts, centres), end);
   TG_TRY_GOTO(pulses(&plan, pes, box, reach, first), end);
   if (direct)
@@ -265,7 +266,8 @@ end:
 void tg_device_plan_free(tg_device_plan* plan) {
   for (int p = 0; plan->parts && p < plan->pe_count; p++) {
     tg_device_part* part = &plan->parts[p];
-    for (int c = 0; part->messages && c < TG_DEVICE_PLAN_CHANNELS; c++) tg_free(part->messages[c].send);
+    for (int c = 0; part->messages && c < TG_DEVICE_PLAN_CHANNELS; c++)
+      tg_free(part->messages[c].send);
     tg_free(part->messages);
     tg_free(part->origin_pe);
     tg_free(part->origin_atom);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A PE's part of a device plan, from the plan that the PEs of a world have made together (plan.c).
  *
- * Staged: the pulses are the messages, word for word. Direct: the halo atoms sorted by their offset,
- * in their order; each PE asks the owners for them by their numbers at home, and so the owners learn
- * what they send. */
+ * Staged: the pulses are the messages, word for word. Direct: the halo atoms sorted by their
+ * offset, in their order; each PE asks the owners for them by their numbers at home, and so the
+ * owners learn what they send. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -74,8 +74,8 @@ static bool comes_from(const uint8_t offset[3], const int wanted[3]) {
 }
 
 /* What a message brings, behind what is in part already; asked: room for its numbers at home. */
-static void sort_in(const tg_halo* halo, const int offset[3], const int* pes,
-                    const uint32_t* atoms, tg_device_part* part, tg_device_message* message) {
+static void sort_in(const tg_halo* halo, const int offset[3], const int* pes, const uint32_t* atoms,
+                    tg_device_part* part, tg_device_message* message) {
   message->to = neighbour(halo, offset, -1);
   message->from = neighbour(halo, offset, 1);
   for (int d = 0; d < 3; d++)
@@ -117,41 +117,48 @@ static tg_status make_direct(tg_halo* halo, const int* pes, const uint32_t* atom
   return TG_OK;
 }
 
-static tg_status allocate(const tg_halo* halo, tg_device_part* part) {
-  TG_TRY(TG_ALLOCATE(TG_DEVICE_PLAN_CHANNELS, "halo messages", &part->messages));
-  TG_TRY(TG_ALLOCATE(halo->local_count, "atom origins", &part->origin_pe));
-  return TG_ALLOCATE(halo->local_count, "atom origins", &part->origin_atom);
+/* What the PEs have to agree on before they exchange anything: the room for a part, and scratch. */
+typedef struct workings {
+  tg_device_part* part;
+  int* pes;
+  uint32_t *atoms, *scratch; /* all [local_count] */
+} workings;
+
+static tg_status begin(const tg_halo* halo, tg_device_plan* plan, workings* w) {
+  size_t count = halo->local_count;
+  TG_TRY(TG_ALLOCATE((size_t)plan->pe_count, "halo plans", &plan->parts));
+  w->part = &plan->parts[tg_world_pe(halo->world)];
+  TG_TRY(TG_ALLOCATE(TG_DEVICE_PLAN_CHANNELS, "halo messages", &w->part->messages));
+  TG_TRY(TG_ALLOCATE(count, "atom origins", &w->part->origin_pe));
+  TG_TRY(TG_ALLOCATE(count, "atom origins", &w->part->origin_atom));
+  TG_TRY(TG_ALLOCATE(count, "atom numbers", &w->pes));
+  TG_TRY(TG_ALLOCATE(count, "atom numbers", &w->atoms));
+  return TG_ALLOCATE(count, "atom numbers", &w->scratch);
+}
+
+static tg_status fill(tg_halo* halo, bool direct, tg_device_plan* plan, const workings* w) {
+  tg_device_part* part = w->part;
+  TG_TRY(learn_origins(halo, w->pes, w->atoms, w->scratch));
+  part->home_count = halo->home_count;
+  part->local_count = direct ? halo->home_count : halo->local_count;
+  for (size_t i = 0; i < part->local_count; i++) {
+    part->origin_pe[i] = w->pes[i];
+    part->origin_atom[i] = w->atoms[i];
+  }
+  tg_status status =
+      direct ? make_direct(halo, w->pes, w->atoms, plan, part) : take_pulses(halo, plan, part);
+  return tg_world_agree(halo->world, status);
 }
 
 tg_status tg_device_plan_from_halo(tg_halo* halo, bool direct, tg_device_plan* out) {
   tg_device_plan plan = {.pe_count = tg_world_pe_count(halo->world), .direct = direct};
-  tg_device_part* part = NULL;
-  int* pes = NULL;
-  uint32_t *atoms = NULL, *scratch = NULL;
+  workings w = {0};
   memcpy(plan.grid, halo->grid, sizeof plan.grid);
-  tg_status status = TG_ALLOCATE((size_t)plan.pe_count, "halo plans", &plan.parts);
-  if (status == TG_OK) {
-    part = &plan.parts[tg_world_pe(halo->world)];
-    status = allocate(halo, part);
-  }
-  if (status == TG_OK) status = TG_ALLOCATE(halo->local_count, "atom origins", &pes);
-  if (status == TG_OK) status = TG_ALLOCATE(halo->local_count, "atom numbers", &atoms);
-  if (status == TG_OK) status = TG_ALLOCATE(halo->local_count, "atom numbers", &scratch);
-  TG_TRY_GOTO(tg_world_agree(halo->world, status), end);
-  TG_TRY_GOTO(learn_origins(halo, pes, atoms, scratch), end);
-  part->home_count = halo->home_count;
-  part->local_count = direct ? halo->home_count : halo->local_count;
-  size_t known = part->local_count;
-  if (known) {
-    memcpy(part->origin_pe, pes, known * sizeof *pes);
-    memcpy(part->origin_atom, atoms, known * sizeof *atoms);
-  }
-  status = direct ? make_direct(halo, pes, atoms, &plan, part) : take_pulses(halo, &plan, part);
-  status = tg_world_agree(halo->world, status);
-end:
-  tg_free(pes);
-  tg_free(atoms);
-  tg_free(scratch);
+  tg_status status = tg_world_agree(halo->world, begin(halo, &plan, &w));
+  if (status == TG_OK) status = fill(halo, direct, &plan, &w);
+  tg_free(w.pes);
+  tg_free(w.atoms);
+  tg_free(w.scratch);
   if (status == TG_OK)
     *out = plan;
   else

@@ -6,21 +6,21 @@
  * *down* (positions, from `to`'s point of view from above) and *up* (forces). Each PE has, per lane
  * and direction, a slot where its data arrive, and two flags:
  *
- *   | flag, per lane and direction | raised by | where         | means |
- *   |------------------------------|-----------|---------------|-------------------------------------|
- *   | data                         | sender    | at the reader | the slot holds exchange n | |
- * consumed                     | reader    | at the sender | exchange n has been read            |
+ *   | flag     | raised by | where         | means                    |
+ *   |----------|-----------|---------------|--------------------------|
+ *   | data     | sender    | at the reader | the slot holds exchange n|
+ *   | consumed | reader    | at the sender | exchange n has been read |
  *
  * Flags are 64-bit, only ever rise, are never reset; the value is the number of the exchange, from
  * 1, counted alike on all PEs; a wait is for greater or equal. An empty message raises its flag
  * too.
  *
- *   | step | sender, exchange n                         | reader, exchange n |
- *   |------|--------------------------------------------|------------------------------------------|
- *   | 1    | may it write? see below                    | | | 2    | packs into the reader's slot
- * |                                          | | 3    | data flag of the reader = n (release) |
- * waits for its data flag >= n (acquire)   | | 4    |                                            |
- * copies out of the slot, or adds from it  |
+ *   | step | sender, exchange n                    | reader, exchange n                    |
+ *   |------|---------------------------------------|---------------------------------------|
+ *   | 1    | may it write? see below               | consumed flag of n - 1? see below     |
+ *   | 2    | packs into the reader's slot          |                                       |
+ *   | 3    | data flag of the reader = n (release) | waits for its data flag >= n (acquire)|
+ *   | 4    |                                       | copies out of the slot, or adds       |
  *
  * Write after read: a slot of one direction may be written in exchange n when its reader is done
  * with the last exchange m < n of that direction. If one of the other direction lies between, its

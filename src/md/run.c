@@ -131,7 +131,7 @@ static tg_status check_job(const tg_md_job* job) {
     return tg_fail(
         TG_ERR_INPUT,
         "transport \"nvshmem\": its memory lies on GPUs, and molecular dynamics does not "
-        "work on them yet; give loop or mpi");
+        "work on them yet; give loop, mpi or socket");
   return TG_OK;
 }
 

@@ -2,10 +2,14 @@
 /* Transport nvshmem on real GPUs: messages, puts and signals, stores and flags of kernels, the
  * caller's stream, deadlines, aborts, and worlds that follow each other.
  *
- * MULTI-PROCESS: run as `mpirun -n N comm_gpu_nvshmem`, a GPU for each process; without a launcher
- * it is a world of one PE. With the word `stopped` it tests a process that is stopped (SIGSTOP).
- * With `socket` or `killed` it starts two processes of itself, without MPI: for all the tests, or
- * for one where a process is killed.
+ * With the word `all` it runs all tests, under `mpirun -n N` with a GPU for each process, by itself
+ * as a world of one PE. With `stopped` it tests a process that is stopped (SIGSTOP). With `socket`
+ * or `killed` it starts two processes of itself, without MPI: for all the tests, or for one where a
+ * process is killed. How ctest and bench/device.sh run it:
+ *
+ *   RUN: all socket killed
+ *   RUN-MPI: all stopped
+ *
  * No test framework: it runs on machines that have none. Exits with 77 (skipped), and says why,
  * where NVSHMEM is not built in or there are not enough GPUs. */
 #include <signal.h>
@@ -256,7 +260,9 @@ static tg_status abort_while_spinning(tg_world* world, void*) {
   CUDA(cudaMemset(seen, 0, sizeof *seen));
   TG_TRY(tg_world_barrier(world));
   double start = tg_time_now();
-  await_alarm<<<1, 1, 0, (cudaStream_t)stream>>>(alarm, seen);
+  cudaDeviceProp properties; /* more blocks than there is room for: no other kernel gets in */
+  CUDA(cudaGetDeviceProperties(&properties, device));
+  await_alarm<<<4 * properties.multiProcessorCount, 1024, 0, (cudaStream_t)stream>>>(alarm, seen);
   CUDA(cudaGetLastError());
   if (pe == last) {
     usleep(200000);

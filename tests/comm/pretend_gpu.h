@@ -166,10 +166,7 @@ tg_status tg_nvshmem_allocate(int device, size_t bytes, void** out) {
   return TG_OK;
 }
 
-void tg_nvshmem_free(int device, void* block) {
-  (void)device;
-  pretend_hang();
-  pretend.free_count++;
+static void pretend_release(void* block) {
   for (int i = 0; i < PRETEND_MOST; i++) {
     size_t bytes = pretend_session.block[i].bytes;
     char* address = pretend_session.block[i].address;
@@ -185,12 +182,19 @@ void tg_nvshmem_free(int device, void* block) {
   }
 }
 
+void tg_nvshmem_free(int device, void* block) {
+  (void)device;
+  pretend_hang();
+  pretend.free_count++;
+  pretend_release(block);
+}
+
 /** What worlds that were aborted left behind. */
 static void pretend_end(void) {
   for (int i = 0; i < PRETEND_MOST; i++)
     if (pretend_session.block[i].address)
-      tg_nvshmem_free(0, pretend_session.block[i].address +
-                             (size_t)pretend_session.pe * pretend_session.block[i].bytes);
+      pretend_release(pretend_session.block[i].address +
+                      (size_t)pretend_session.pe * pretend_session.block[i].bytes);
 }
 
 tg_status tg_gpu_free_bytes(int device, size_t* out) {
@@ -228,8 +232,8 @@ tg_status tg_nvshmem_put(const tg_gpu_link* link, void* to, const void* data, si
   return TG_OK;
 }
 
-tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, uint64_t value, int pe) {
-  return tg_nvshmem_put(link, NULL, NULL, 0, signal, false, value, pe);
+tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, int pe) {
+  return tg_nvshmem_put(link, NULL, NULL, 0, signal, false, 1, pe);
 }
 
 bool tg_gpu_holds(const void* data) { return pretend_at(data, -1) != NULL; }

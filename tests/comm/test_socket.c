@@ -122,6 +122,8 @@ static void a_stopped_pe_ends_waits_at_the_deadline(void** state) {
                    "for PE 1 in signal 0 (it is 41, at least 42 was expected) "
                    "(positions, pulse 3, exchange 42), longer than the deadline of 0.5 s");
   }
+  for (int p = 0; p < 3; p += 2)
+    process_expect(p, TG_ERR_MACHINE, "; PE 1 did not answer at the end of the run");
   kill(process_ids[1], SIGCONT); /* it learns the same */
   assert_true(process_ended(1));
   process_expect(1, TG_ERR_MACHINE, "for PE 1 in signal 0");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The halo exchange between GPUs of several processes, checked by atom numbers as in gpu_halo.cu.
  *
- * Started by itself it starts the processes of each part, with transport socket for what they say to
- * each other: two with a GPU each that try every schedule and path of transport nvshmem; four that
- * stage through the host; and pairs of which one is stopped, killed, or launches nothing for a
- * while: the other must end with exit code 3, in time, and say for whom it waited. Under mpirun -n 2
- * the processes are there, and the first two parts are done with MPI. Exits with 77 where there are
- * no two GPUs. */
+ * Started by itself it starts the processes of each part, with transport socket for what they say
+ * to each other: two with a GPU each that try every schedule and path of transport nvshmem; four
+ * that stage through the host; and pairs of which one is stopped, killed, or launches nothing for a
+ * while: the other must end with exit code 3, in time, and say for whom it waited. Under mpirun -n
+ * 2 the processes are there, and the first two parts are done with MPI. Exits with 77 where there
+ * are no two GPUs.
+ *
+ *   RUN-MPI: all */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,8 +48,8 @@ static void report_all(bool right, const char* what, const way* w, const int gri
   char name[200];
   int64_t wrong = !right;
   snprintf(name, sizeof name, "%s: %s %s %s%s, %d x %d x %d (PE %d)", what, w->schedule,
-           w->force_return ? w->force_return : "-", w->path ? w->path : "-",
-           w->bulk ? " bulk" : "", grid[0], grid[1], grid[2], own_pe);
+           w->force_return ? w->force_return : "-", w->path ? w->path : "-", w->bulk ? " bulk" : "",
+           grid[0], grid[1], grid[2], own_pe);
   if (tg_world_max_int64(world, &wrong, 1) != TG_OK) printf("    %s\n", tg_last_error());
   report(wrong == 0, name);
 }
@@ -63,8 +65,8 @@ static tg_status distributed(const scene* s, bool direct, tg_device_plan* out) {
   memcpy(params.grid, s->wanted.grid, sizeof params.grid);
   tg_halo* halo = NULL;
   TG_TRY(tg_halo_create(world, &params, &halo));
-  tg_status status = tg_halo_plan(halo, box, s->wanted.reach, s->numbers[(size_t)own_pe].size(),
-                                  own_centres(s));
+  tg_status status =
+      tg_halo_plan(halo, box, s->wanted.reach, s->numbers[(size_t)own_pe].size(), own_centres(s));
   if (status == TG_OK) status = tg_device_plan_from_halo(halo, direct, out);
   tg_halo_destroy(&halo);
   return status;
@@ -314,7 +316,8 @@ static void check_way(const way* w, bool nvshmem) {
 static int check_all(bool nvshmem) {
   double start = tg_time_now();
   const size_t count = nvshmem ? sizeof nvshmem_ways / sizeof *nvshmem_ways : 1;
-  for (size_t i = 0; i < count; i++) check_way(nvshmem ? &nvshmem_ways[i] : &staged_ways[i], nvshmem);
+  for (size_t i = 0; i < count; i++)
+    check_way(nvshmem ? &nvshmem_ways[i] : &staged_ways[i], nvshmem);
   static const int grid[3] = {2, 1, 1};
   if (tg_world_pe_count(world) == 2)
     report_all(refusals(nvshmem), "refusals", &staged_ways[0], grid);
@@ -411,8 +414,7 @@ static void start_processes(int count, const char* const words[3], int* codes) {
     setenv("TG_PE", text, 1);
     ids[p] = fork();
     if (ids[p] == 0) {
-      execl("/proc/self/exe", "halo_gpu_halo_processes", words[0], words[1], words[2],
-            (char*)NULL);
+      execl("/proc/self/exe", "halo_gpu_halo_processes", words[0], words[1], words[2], (char*)NULL);
       _exit(127);
     }
   }
@@ -427,6 +429,30 @@ static void start_processes(int count, const char* const words[3], int* codes) {
   unlink(strchr(getenv("TG_BOOTSTRAP"), '/'));
   rmdir(folder);
   unsetenv("TG_BOOTSTRAP");
+}
+
+/* A world of one PE has an exchange, too: of nothing. */
+static bool alone(void) {
+  layout wanted = {{1, 1, 1}, 1.0, 200, 1};
+  RUN(open_world("loop"));
+  own_pe = 0;
+  for (const char* schedule : {"host", "fused", "direct"}) {
+    const way w = {schedule, NULL, false};
+    tg_device_halo_params params = params_of(&w, 0, false, true);
+    scene s;
+    holder h;
+    RUN(scene_make(&wanted, 0, is_direct(&w), &s));
+    RUN(open_halo(&s, &params, is_direct(&w), &h.halo));
+    RUN(set_positions(&s, h.halo));
+    RUN(tg_device_halo_positions(h.halo));
+    if (!check_positions(&s, h.halo)) return false;
+    RUN(set_forces(&s, h.halo, false));
+    RUN(tg_device_halo_forces(h.halo));
+    if (!check_forces(&s, h.halo, NULL)) return false;
+    RUN(tg_device_halo_replan(h.halo, &s.plan));
+  }
+  RUN(tg_world_close(&world, TG_OK));
+  return true;
 }
 
 static bool ended_with(int end, int code) { return WIFEXITED(end) && WEXITSTATUS(end) == code; }
@@ -455,6 +481,7 @@ static int drive(void) {
   fault("idle", "pulse", "put");
   fault("kill", "direct", "store");
   fault("kill", "direct", "put");
+  report(alone(), "a world of one");
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;
 }

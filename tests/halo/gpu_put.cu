@@ -10,9 +10,9 @@
 enum { BLOCKS = 2, STEPS = 100 };
 
 static const layout layouts[] = {
-    {{2, 1, 1}, 1.0, 300, 1},    {{3, 1, 1}, 2.0, 200, 1}, {{1, 1, 3}, 1.5, 200, 0.25},
-    {{4, 1, 1}, 1.5, 200, 1},    {{5, 1, 1}, 2.5, 150, 1}, {{1, 2, 3}, 1.25, 300, 1},
-    {{2, 2, 2}, 1.25, 500, 1},   {{2, 2, 2}, 2.0, 200, 1}, {{4, 2, 1}, 1.75, 200, 1},
+    {{2, 1, 1}, 1.0, 300, 1},  {{3, 1, 1}, 2.0, 200, 1}, {{1, 1, 3}, 1.5, 200, 0.25},
+    {{4, 1, 1}, 1.5, 200, 1},  {{5, 1, 1}, 2.5, 150, 1}, {{1, 2, 3}, 1.25, 300, 1},
+    {{2, 2, 2}, 1.25, 500, 1}, {{2, 2, 2}, 2.0, 200, 1}, {{4, 2, 1}, 1.75, 200, 1},
     {{2, 2, 2}, 1.0, 0, 1},
 };
 
@@ -81,8 +81,8 @@ static bool forces(const crowd* c, bool pulse) {
         tg_put_pulse_forces<T>
             <<<BLOCKS, TG_PUT_THREADS, 0, c->streams[p]>>>(port, channels - 1 - k);
       else
-        tg_put_forces<T><<<dim3(BLOCKS, (unsigned)channels + 1), TG_PUT_THREADS, 0,
-                           c->streams[p]>>>(port);
+        tg_put_forces<T>
+            <<<dim3(BLOCKS, (unsigned)channels + 1), TG_PUT_THREADS, 0, c->streams[p]>>>(port);
       EXPECT(cudaGetLastError() == cudaSuccess);
     }
   return true;
@@ -120,8 +120,7 @@ static bool one_layout(const layout* wanted, bool direct, bool pulse, int gpus) 
     if (!forces<T>(&c, pulse) || !all_done(h.halo, &c)) return false;
     std::vector<double> found;
     if (!check_forces(&s, h.halo, round == 2 ? &found : NULL)) return false;
-    if (round == 2)
-      EXPECT(memcmp(found.data(), bits.data(), bits.size() * sizeof(double)) == 0);
+    if (round == 2) EXPECT(memcmp(found.data(), bits.data(), bits.size() * sizeof(double)) == 0);
   }
   return true;
 }
@@ -148,8 +147,8 @@ static bool hundred(const layout* wanted, bool direct, bool pulse, bool returns,
         cudaSetDevice(c.views[p].device);
         if (stage == 0) set_home<<<2, 128, 0, c.streams[p]>>>(port, watches[p]);
         if (stage == 1)
-          check_halo<<<4, 128, 0, c.streams[p]>>>(port, watches[p],
-                                                  (int)c.views[p].local_capacity, 0);
+          check_halo<<<4, 128, 0, c.streams[p]>>>(port, watches[p], (int)c.views[p].local_capacity,
+                                                  0);
         if (stage == 2 && returns) check_sums<<<2, 128, 0, c.streams[p]>>>(port, watches[p]);
         if (stage == 3) next_step<<<1, 1, 0, c.streams[p]>>>(watches[p]);
       }

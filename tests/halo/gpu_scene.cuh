@@ -371,7 +371,8 @@ static tg_status watch_make(const scene* s, const tg_device_halo* halo, int p, w
 }
 
 /* All PEs of each card by one launch of the pushing kernel. */
-static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches, bool forces) {
+static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches,
+                              bool forces) {
   const size_t end = own_pe < 0 ? watches.size() : (size_t)own_pe + 1;
   for (size_t p = own_pe < 0 ? 0 : own_pe; p < end;) {
     tg_device_halo_view first, v;
@@ -394,7 +395,7 @@ static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& wa
 
 /* For each PE on its stream. */
 static inline bool queue_step(tg_device_halo* halo, const std::vector<watch>& watches, bool push,
-                       bool forces) {
+                              bool forces) {
   if (push && !queue_push(halo, watches, forces)) return false;
   for (int stage = 0; stage < 4; stage++) {
     for (size_t p = 0; p < watches.size(); p++) {

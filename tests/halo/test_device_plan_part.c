@@ -26,11 +26,11 @@ typedef struct layout {
 } layout;
 
 static const layout layouts[] = {
-    {{1, 1, 1}, 1.0, 50, 1},   {{2, 1, 1}, 0.9, 200, 1},    {{1, 2, 1}, 0, 100, 1},
-    {{3, 1, 1}, 1.4, 200, 1},  {{1, 1, 3}, 1.3, 200, 0.3},  {{2, 2, 1}, 1.0, 250, 1},
-    {{1, 4, 1}, 1.25, 200, 1}, {{5, 1, 1}, 1.49, 150, 1},   {{1, 2, 3}, 0.9, 300, 1},
-    {{2, 2, 2}, 0.8, 300, 1},  {{2, 2, 2}, 1.0, 0, 1},      {{4, 1, 2}, 1.2, 200, 1},
-    {{8, 1, 1}, 0.8, 200, 1},  {{1, 2, 4}, 1.1, 300, 0.7},  {{2, 2, 2}, 1.1, 7, 0.6},
+    {{1, 1, 1}, 1.0, 50, 1},   {{2, 1, 1}, 0.9, 200, 1},   {{1, 2, 1}, 0, 100, 1},
+    {{3, 1, 1}, 1.4, 200, 1},  {{1, 1, 3}, 1.3, 200, 0.3}, {{2, 2, 1}, 1.0, 250, 1},
+    {{1, 4, 1}, 1.25, 200, 1}, {{5, 1, 1}, 1.49, 150, 1},  {{1, 2, 3}, 0.9, 300, 1},
+    {{2, 2, 2}, 0.8, 300, 1},  {{2, 2, 2}, 1.0, 0, 1},     {{4, 1, 2}, 1.2, 200, 1},
+    {{8, 1, 1}, 0.8, 200, 1},  {{1, 2, 4}, 1.1, 300, 0.7}, {{2, 2, 2}, 1.1, 7, 0.6},
 };
 
 /* All atoms, by their PEs. */
@@ -90,8 +90,8 @@ static tg_status one_layout(tg_world* world, const layout* wanted, const char* s
   TG_TRY(tg_halo_plan(halo, box, wanted->reach, all->count[pe], centres[pe]));
   for (int direct = 0; direct < 2; direct++) {
     tg_device_plan mine = {0}, whole = {0};
-    TG_TRY(tg_device_plan_make(wanted->grid, box, wanted->reach, all->count, centres, direct,
-                               &whole));
+    TG_TRY(
+        tg_device_plan_make(wanted->grid, box, wanted->reach, all->count, centres, direct, &whole));
     TG_TRY(tg_device_plan_from_halo(halo, direct, &mine));
     TG_TRY(same_part(world, &mine, &whole));
     tg_device_plan_free(&mine);

@@ -261,12 +261,22 @@ static void thermostats_reach_their_temperature(void** state) {
   }
 }
 
+static void a_job_on_gpus_is_refused(void** state) {
+  (void)state;
+  tg_md_energy_result energies;
+  tg_md_job job = variant_job(0, "ref", ENGINE_EXAMPLE "conf.gro");
+  job.transport = "nvshmem";
+  assert_int_equal(tg_md_energy(&job, &energies), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "transport \"nvshmem\": its memory lies on GPUs"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(backends_agree_and_forces_are_derivatives),
       cmocka_unit_test(the_motion_of_groups_is_removed),
       cmocka_unit_test(index_groups_are_groups),
       cmocka_unit_test(thermostats_reach_their_temperature),
+      cmocka_unit_test(a_job_on_gpus_is_refused),
   };
   return cmocka_run_group_tests_name("engine options", tests, engine_set_up, engine_tear_down);
 }

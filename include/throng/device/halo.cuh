@@ -4,7 +4,7 @@
  * A kernel that computes an atom's position can store it straight into the memory of every
  * processing element (PE) that needs a copy, and the kernel that needs the copies can wait for
  * them. All a kernel needs is a pointer to its PE's *port* (tg_device_halo_view in
- * halo/device_halo.h). T is float or double.
+ * throng/device_halo.h). T is float or double.
  *
  * A *channel* is one message: to one PE, from one PE, always the same two. Direct exchange has a
  * channel per neighbour; staged exchange has one per pulse and forwards.

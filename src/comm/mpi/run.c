@@ -77,7 +77,7 @@ static const tg_transport_ops mpi_ops = {
 };
 
 /* Waits for a request. An aborted world does so for a limited time; false: it passed. */
-static bool outcome_wait(tg_world* world, MPI_Request* request) {
+static bool outcome_wait(tg_world* world, MPI_Request* request, double patience_s) {
   tg_mpi_link* link = world->link;
   tg_mpi_pace pace = {0};
   for (;;) {
@@ -88,7 +88,7 @@ static bool outcome_wait(tg_world* world, MPI_Request* request) {
     if (pace.rounds % 32 || tg_mpi_poll_abort(world) == TG_OK) continue;
     double now = tg_time_now();
     if (pace.start == 0) pace.start = now;
-    if (now - pace.start > tg_outcome_patience_s) {
+    if (now - pace.start > patience_s) {
       MPI_Cancel(request);
       MPI_Request_free(request);
       return false;
@@ -103,15 +103,15 @@ static bool outcome_send(tg_world* world, int to, const tg_outcome* outcome) {
   leaving = *outcome;
   MPI_Isend(&leaving, (int)sizeof leaving, MPI_BYTE, to, TG_MPI_TAG_OUTCOME,
             ((tg_mpi_link*)world->link)->control, &request);
-  return outcome_wait(world, &request);
+  return outcome_wait(world, &request, tg_outcome_patience_s);
 }
 
-static bool outcome_receive(tg_world* world, int from, tg_outcome* outcome) {
+static bool outcome_receive(tg_world* world, int from, double patience_s, tg_outcome* outcome) {
   static tg_outcome arriving;
   MPI_Request request;
   MPI_Irecv(&arriving, (int)sizeof arriving, MPI_BYTE, from, TG_MPI_TAG_OUTCOME,
             ((tg_mpi_link*)world->link)->control, &request);
-  if (!outcome_wait(world, &request)) return false;
+  if (!outcome_wait(world, &request, patience_s)) return false;
   *outcome = arriving;
   return true;
 }

@@ -67,8 +67,8 @@ tg_status tg_nvshmem_put_only(const tg_gpu_link* link, void* to, const void* dat
   return none();
 }
 
-tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, uint64_t value, int pe) {
-  (void)link, (void)signal, (void)value, (void)pe;
+tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, int pe) {
+  (void)link, (void)signal, (void)pe;
   return none();
 }
 

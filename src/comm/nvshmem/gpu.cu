@@ -89,6 +89,11 @@ tg_status tg_gpu_link_open(int device, void* stream, tg_gpu_link* out) {
   TG_TRY(tg_cuda_status(cudaStreamCreateWithPriority(&side, cudaStreamNonBlocking, greatest),
                         device, "making a stream"));
   out->side = side;
+  void* one = NULL;
+  TG_TRY(tg_cuda_status(cudaMallocHost(&one, sizeof *out->one), device,
+                        "asking for pinned host memory"));
+  out->one = static_cast<uint64_t*>(one);
+  *out->one = 1;
   return TG_OK;
 }
 
@@ -115,6 +120,7 @@ void tg_gpu_link_close(tg_gpu_link* link) {
   if (link->own_stream) cudaStreamDestroy(stream_of(link->stream));
   if (link->side) cudaStreamDestroy(stream_of(link->side));
   if (link->room) cudaFreeHost(link->room);
+  if (link->one) cudaFreeHost(link->one);
   cudaSetDevice(before);
   memset(link, 0, sizeof *link);
 }
@@ -226,10 +232,16 @@ tg_status tg_nvshmem_put_only(const tg_gpu_link* link, void* to, const void* dat
   return queued(link);
 }
 
-tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, uint64_t value, int pe) {
+tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, int pe) {
   on_device guard(link->device);
   TG_TRY(guard.status);
-  nvshmemx_signal_op_on_stream(signal, value, NVSHMEM_SIGNAL_SET, pe, stream_of(link->side));
+  void* reached = nvshmem_ptr(signal, pe);
+  if (!reached)
+    nvshmemx_signal_op_on_stream(signal, 1, NVSHMEM_SIGNAL_SET, pe, stream_of(link->side));
+  else
+    TG_TRY(tg_cuda_status(cudaMemcpyAsync(reached, link->one, sizeof *link->one,
+                                          cudaMemcpyHostToDevice, stream_of(link->side)),
+                          link->device, "raising an alarm"));
   return queued(link);
 }
 

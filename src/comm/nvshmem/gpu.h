@@ -33,6 +33,7 @@ typedef struct tg_gpu_link {
   bool own_stream; /* stream was made here, not the caller's */
   void* side;      /* the other stream, for fetches and alarms */
   uint64_t* room;  /* [room_words] pinned */
+  uint64_t* one;   /* pinned: 1, for alarms */
   size_t room_words;
 } tg_gpu_link;
 
@@ -69,8 +70,9 @@ tg_status tg_nvshmem_put(const tg_gpu_link* link, void* to, const void* data, si
 /** Queues on the stream: data to the place `to` has in the memory of pe. */
 tg_status tg_nvshmem_put_only(const tg_gpu_link* link, void* to, const void* data, size_t bytes,
                               int pe);
-/** Queues on the side stream: sets the signal of pe. */
-tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, uint64_t value, int pe);
+/** Queues on the side stream: sets the signal of pe to 1. Within reach this is a copy, for there
+ * may be no room for a kernel beside those that spin. */
+tg_status tg_nvshmem_alarm(const tg_gpu_link* link, uint64_t* signal, int pe);
 
 /** True where data lies on a GPU or in managed memory. */
 bool tg_gpu_holds(const void* data);

@@ -8,7 +8,9 @@
  * So it is started once, never ended, and every later world must have the same.
  *
  * NVSHMEM's collective calls wait for ever for a process that is gone. They are made by a thread of
- * their own (watched.c), which is left behind when the deadline or an abort comes. */
+ * their own (watched.c), which is left behind when the deadline or an abort comes; the process's
+ * exit is then made short (flushed streams, no further clean-up), for what that thread uses must
+ * stay. */
 #ifndef TG_COMM_NVSHMEM_NVSHMEM_H
 #define TG_COMM_NVSHMEM_NVSHMEM_H
 
@@ -38,6 +40,9 @@ typedef tg_status (*tg_watched_call)(void* argument);
 tg_status tg_watched(tg_world* world, const char* what, tg_watched_call call, void* argument,
                      bool* left);
 bool tg_nvshmem_lost(void);
+/** How much longer than the deadline such a call may take, s: it also works, where a wait only
+ * waits. A test makes it small. */
+extern double tg_nvshmem_allowance_s;
 
 /** The host world, told what this PE is doing. */
 tg_world* tg_nvshmem_host(const tg_world* world);

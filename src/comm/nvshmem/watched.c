@@ -2,8 +2,10 @@
 /* Calls that may never return, made by a thread that can be left behind. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/timer.h"
@@ -17,8 +19,17 @@ typedef struct watched {
   _Atomic bool done;
 } watched;
 
+double tg_nvshmem_allowance_s = 30;
+
 /* A thread that was left behind may be inside NVSHMEM for ever. */
 static _Atomic bool lost;
+
+/* What it uses must not be torn down around it when the program ends: the end is made short. */
+static void end_shortly(int status, void* nothing) {
+  (void)nothing;
+  fflush(NULL);
+  _exit(status);
+}
 
 bool tg_nvshmem_lost(void) { return atomic_load(&lost); }
 
@@ -39,7 +50,7 @@ static tg_status wait_for(tg_world* world, const char* what, const watched* self
     nanosleep(&moment, NULL);
     TG_TRY(host->ops->aborted(host));
     double waited = tg_time_now() - start;
-    if (waited < world->deadline_s) continue;
+    if (waited < world->deadline_s + tg_nvshmem_allowance_s) continue;
     tg_fail(TG_ERR_MACHINE,
             "PE %d waited %.1f s for the other PEs in %s, which all %d must take part in: one is "
             "stopped or gone, or its GPU hangs",
@@ -71,7 +82,7 @@ tg_status tg_watched(tg_world* world, const char* what, tg_watched_call call, vo
   tg_status status = wait_for(world, what, self);
   if (status != TG_OK && !atomic_load(&self->done)) {
     pthread_detach(thread);
-    atomic_store(&lost, true);
+    if (!atomic_exchange(&lost, true)) on_exit(end_shortly, NULL);
     *left = true;
     return status;
   }

@@ -20,6 +20,12 @@ static struct session {
   int started;
 } session;
 
+/* A world and its link in one piece. */
+typedef struct opened {
+  tg_world world;
+  tg_nvshmem_link link;
+} opened;
+
 static tg_nvshmem_link* link_of(const tg_world* world) { return world->link; }
 
 tg_world* tg_nvshmem_host(const tg_world* world) {
@@ -38,7 +44,7 @@ void tg_nvshmem_raise_alarm(tg_world* world, bool all) {
   size_t stride = 0;
   uint64_t* word = tg_symmetric_signals(link->alarm, &stride);
   for (int p = 0; p < world->pe_count; p++)
-    if (all || p == world->pe) tg_nvshmem_alarm(&link->gpu, word, 1, p);
+    if (all || p == world->pe) tg_nvshmem_alarm(&link->gpu, word, p);
 }
 
 static tg_status nvshmem_aborted(tg_world* world) {
@@ -123,8 +129,7 @@ static tg_status nvshmem_close(tg_world** pointer, tg_status status) {
   status = tg_world_close(&link->host, status);
   tg_gpu_link_close(&link->gpu);
   tg_world_release(world);
-  tg_free(link);
-  tg_free(world);
+  tg_free(world); /* its link is in the same piece of memory */
   return status;
 }
 
@@ -273,19 +278,17 @@ tg_status tg_nvshmem_open(const tg_world_params* params, tg_world** out) {
    * its set-up fails on machines that are not set up for it. */
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("NVSHMEM_DISABLE_NVLS", "1", 0);
-  tg_world *host = NULL, *world = NULL;
-  tg_nvshmem_link* link = NULL;
+  tg_world* host = NULL;
+  opened* one = NULL;
   TG_TRY(open_host(params, &host));
-  tg_status status = TG_ALLOCATE(1, "a world", &world);
-  if (status == TG_OK) status = TG_ALLOCATE(1, "a world", &link);
-  status = tg_world_agree(host, status);
-  if (status != TG_OK) {
-    tg_free(world);
-    tg_free(link);
+  tg_status status = tg_world_agree(host, TG_ALLOCATE(1, "a world", &one));
+  if (status != TG_OK || !one) {
+    tg_free(one);
     return tg_world_close(&host, status);
   }
-  link->host = host;
-  tg_world_init(world, &nvshmem_ops, link, host->pe, host->pe_count, params->deadline_s);
+  tg_world* world = &one->world;
+  one->link.host = host;
+  tg_world_init(world, &nvshmem_ops, &one->link, host->pe, host->pe_count, params->deadline_s);
   world->node_pe = host->node_pe;
   world->node_pe_count = host->node_pe_count;
   status = open_parts(world, params);

@@ -114,7 +114,7 @@ typedef struct tg_socket_wait {
   const char* what; /* NULL: list */
   const tg_symmetric_wait_list* list;
   double start;
-  unsigned rounds;
+  unsigned rounds, overtime;
 } tg_socket_wait;
 
 /** Moves what can be moved, in both directions, waiting up to so many milliseconds for something

@@ -111,7 +111,7 @@ static bool outcome_send(tg_world* world, int to, const tg_outcome* outcome) {
 }
 
 /* The word of a PE that is gone is no word. An aborted world waits for a limited time. */
-static bool outcome_receive(tg_world* world, int from, tg_outcome* outcome) {
+static bool outcome_receive(tg_world* world, int from, double patience_s, tg_outcome* outcome) {
   tg_socket_link* link = link_of(world);
   tg_socket_peer* peer = &link->peers[from];
   tg_socket_wait wait = {.partner = from, .what = "the end of the run"};
@@ -129,7 +129,7 @@ static bool outcome_receive(tg_world* world, int from, tg_outcome* outcome) {
     if (tg_socket_progress(world, 20, NULL) != TG_OK) return false;
     double now = tg_time_now();
     if (aborted_at == 0) aborted_at = now;
-    if (now - aborted_at > tg_outcome_patience_s) return false;
+    if (now - aborted_at > patience_s) return false;
   }
   *outcome = peer->outcome;
   return true;

@@ -15,7 +15,8 @@ enum {
   SPIN_ROUNDS = 200, /* some 100 us, where every PE has a core */
   YIELD_ROUNDS = 16, /* then the core goes to others, and then this PE sleeps */
   SLEEP_MS = 50,
-  READS_AT_ONCE = 8, /* of one connection before the next has its turn */
+  MOST_OVERTIME = 64, /* rounds after the deadline in which something else may still come */
+  READS_AT_ONCE = 8,  /* of one connection before the next has its turn */
 };
 static const size_t direct_bytes = 16384; /* as many go to their place without staging */
 
@@ -212,29 +213,27 @@ static tg_status lost_or_late(tg_world* world, tg_socket_wait* wait, double now)
   return tg_world_late(world, now - wait->start, wait->partner, what);
 }
 
+/* What is known is judged before more is taken in, so that the waiter has looked whether what came
+ * last was what it waits for; also when this process was itself the one that was stopped, and finds
+ * the deadline passed and the answer there. */
 tg_status tg_socket_round(tg_world* world, tg_socket_wait* wait) {
   tg_socket_link* link = link_of(world);
   unsigned spins = link->spin ? SPIN_ROUNDS : 0;
-  bool moved = false;
   double now = tg_time_now();
   if (wait->start == 0) wait->start = now;
-  int patience = 0;
-  if (wait->rounds >= spins + YIELD_ROUNDS) {
-    double left = (wait->start + world->deadline_s - now) * 1000;
-    patience = left < SLEEP_MS ? (int)left + 1 : SLEEP_MS;
-    if (patience < 0) patience = 0;
-  } else if (wait->rounds >= spins) {
-    sched_yield();
-  }
-  TG_TRY(tg_socket_progress(world, patience, &moved));
-  if (moved) { /* the waiter looks first whether that was it */
-    wait->rounds = 0;
-    if (now - wait->start <= world->deadline_s && link->lost == TG_NO_PE && !link->abort.aborted)
-      return TG_OK;
-  }
-  wait->rounds++;
+  double left = wait->start + world->deadline_s - now;
   TG_TRY(tg_outcome_aborted(&link->abort));
-  if (link->lost != TG_NO_PE || now - wait->start > world->deadline_s)
+  if (link->lost != TG_NO_PE || wait->overtime > MOST_OVERTIME)
     return lost_or_late(world, wait, now);
-  return TG_OK;
+  int patience = 0;
+  if (left <= 0)
+    wait->overtime++;
+  else if (wait->rounds >= spins + YIELD_ROUNDS)
+    patience = left * 1000 < SLEEP_MS ? (int)(left * 1000) + 1 : SLEEP_MS;
+  else if (wait->rounds >= spins)
+    sched_yield();
+  bool moved = false;
+  TG_TRY(tg_socket_progress(world, patience, &moved));
+  wait->rounds = moved ? 0 : wait->rounds + 1;
+  return moved || left > 0 ? TG_OK : lost_or_late(world, wait, now);
 }

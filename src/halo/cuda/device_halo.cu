@@ -101,13 +101,13 @@ tg_status tg_device_halo_allocate_cards(tg_device_halo* halo) {
     const tg_card* card = &halo->cards.card[i];
     size_t pes = (size_t)card->pe_count;
     TG_TRY(select_card(halo, i));
-    TG_TRY(tg_device_halo_allocate(card->device, &halo->ports[i], pes * sizeof(tg_halo_port<double>)));
-    TG_TRY(tg_device_halo_allocate(card->device, (void**)&halo->velocities[i],
-                                   pes * sizeof(void*)));
+    TG_TRY(
+        tg_device_halo_allocate(card->device, &halo->ports[i], pes * sizeof(tg_halo_port<double>)));
+    TG_TRY(
+        tg_device_halo_allocate(card->device, (void**)&halo->velocities[i], pes * sizeof(void*)));
     TG_TRY(tg_device_halo_allocate(card->device, (void**)&halo->abort_of[i],
                                    aborts.size() * sizeof(void*)));
-    TG_TRY(
-        tg_device_halo_allocate(card->device, (void**)&halo->fault[i], sizeof(tg_halo_fault)));
+    TG_TRY(tg_device_halo_allocate(card->device, (void**)&halo->fault[i], sizeof(tg_halo_fault)));
     TG_TRY(tg_cuda_status(cudaMemset(halo->fault[i], 0, sizeof(tg_halo_fault)), card->device,
                           "clearing halo memory"));
     TG_TRY(tg_cuda_status(cudaMemcpy(halo->abort_of[i], aborts.data(),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device halo of a world: a process and a GPU for each PE.
  *
- * Where kernels reach the other PEs' memory (transport nvshmem on NVLink) the addresses are all that
- * differs from one process with several GPUs: the layout is the same on every PE, so a peer's memory
- * gives the places of its slices, flags and letters, and the kernels of schedules.cu run as they
- * are. Elsewhere a table of far.h takes their place. */
+ * Where kernels reach the other PEs' memory (transport nvshmem on NVLink) the addresses are all
+ * that differs from one process with several GPUs: the layout is the same on every PE, so a peer's
+ * memory gives the places of its slices, flags and letters, and the kernels of schedules.cu run as
+ * they are. Elsewhere a table of far.h takes their place. */
 #include <string.h>
 
 #include <new>
@@ -34,11 +34,11 @@ static tg_status check_transport(const tg_device_halo* halo, const tg_device_hal
                    "kernel or a stream, which messages cannot; use transport nvshmem",
                    transport);
   if (!automatic && (!signals || halo->schedule == TG_DEVICE_HOST))
-    return tg_fail(TG_ERR_INPUT,
-                   "halo: path %s is for schedules that signal, on transport nvshmem; there is none "
-                   "on transport %s%s; leave it out",
-                   path, transport,
-                   halo->schedule == TG_DEVICE_HOST ? " with schedule host" : "");
+    return tg_fail(
+        TG_ERR_INPUT,
+        "halo: path %s is for schedules that signal, on transport nvshmem; there is none "
+        "on transport %s%s; leave it out",
+        path, transport, halo->schedule == TG_DEVICE_HOST ? " with schedule host" : "");
   return TG_OK;
 }
 
@@ -209,11 +209,11 @@ tg_status tg_device_halo_open(tg_world* world, const tg_device_halo_params* para
 static tg_status read_abort(const tg_device_halo* halo, unsigned* out) {
   const tg_card* card = &halo->cards.card[0];
   const char* words = halo->pes[(size_t)halo->own].memory + halo->layout.words + sizeof(uint64_t);
-  const unsigned* word = halo->alarm ? halo->alarm
-                                     : (const unsigned*)words + 2 * (size_t)halo->channel_count + 2;
-  TG_TRY(tg_cuda_status(
-      cudaMemcpyAsync(out, word, sizeof *out, cudaMemcpyDeviceToHost, card->stream), card->device,
-      "reading whether a wait was given up"));
+  const unsigned* word =
+      halo->alarm ? halo->alarm : (const unsigned*)words + 2 * (size_t)halo->channel_count + 2;
+  TG_TRY(
+      tg_cuda_status(cudaMemcpyAsync(out, word, sizeof *out, cudaMemcpyDeviceToHost, card->stream),
+                     card->device, "reading whether a wait was given up"));
   return tg_cuda_status(cudaStreamSynchronize(card->stream), card->device,
                         "reading whether a wait was given up");
 }

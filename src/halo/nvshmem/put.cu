@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges by NVSHMEM: puts from kernels (path put; schedules pulse, fused, direct) and puts queued
- * on the stream (schedule stream, on every path, as processes cannot meet by events). Compiled
- * relocatable, for NVSHMEM's device half; the kernels of path store stay out of this. */
+/* Exchanges by NVSHMEM: puts from kernels (path put; schedules pulse, fused, direct) and puts
+ * queued on the stream (schedule stream, on every path, as processes cannot meet by events).
+ * Compiled relocatable, for NVSHMEM's device half; the kernels of path store stay out of this. */
 #include <algorithm>
 
 #include "halo/cuda/internal.cuh"
@@ -24,12 +24,11 @@ template <typename Kernel>
 static tg_status resident_blocks(const tg_device_halo* halo, Kernel kernel, int* least) {
   int device = halo->cards.card[0].device, per = 0, processors = 0;
   TG_TRY(tg_cuda_status(cudaSetDevice(device), device, "selecting it"));
-  TG_TRY(tg_cuda_status(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, kernel, TG_PUT_THREADS, 0), device,
-      "asking how many blocks fit"));
   TG_TRY(
-      tg_cuda_status(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-                     device, "asking for its multiprocessors"));
+      tg_cuda_status(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, kernel, TG_PUT_THREADS, 0),
+                     device, "asking how many blocks fit"));
+  TG_TRY(tg_cuda_status(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+                        device, "asking for its multiprocessors"));
   *least = std::min(*least, per * processors);
   return TG_OK;
 }
@@ -137,8 +136,8 @@ static tg_status queue_return(tg_device_halo* halo) {
     TG_TRY(queue_put(halo, counts, halo->layout.f_in + halo->send_slot[c] * atom,
                      halo->layout.f + halo->slice[c] * atom, pe->receive_count[c] * atom,
                      channels + c, pe->from[c]));
-    TG_TRY(launch(halo, counts, dim3((unsigned)halo->put_blocks), tg_queue_add<T>,
-                  port_of<T>(halo), (int)c));
+    TG_TRY(launch(halo, counts, dim3((unsigned)halo->put_blocks), tg_queue_add<T>, port_of<T>(halo),
+                  (int)c));
   }
   return TG_OK;
 }

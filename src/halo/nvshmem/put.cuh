@@ -8,18 +8,18 @@
  * block: across a network one block is enough, and the signal arrives after its data.
  *
  * When may the source of a put be overwritten? A put that is not waited for may still be reading
- * it. But its signal comes after its data, so whoever learns that the signal was seen knows that the
- * source was read:
+ * it. But its signal comes after its data, so whoever learns that the signal was seen knows that
+ * the source was read:
  *
- *   | source          | next written              | which follows                                    |
+ *   | source          | next written              | which follows |
  *   |-----------------|---------------------------|--------------------------------------------------|
- *   | packed, forces  | positions of n + 1        | the wait for f_flag >= n (forces of n)           |
- *   |  return         |                           |                                                  |
- *   | packed, none do | positions of n + 1        | the wait for consumed >= n, before packing       |
- *   | packed, pushed  | by the caller's kernel,   | a quiet at the end of the kernel that put it     |
- *   |  and none do    | which waits for nothing   |                                                  |
- *   | slice of f      | by the caller, once x of  | the owner's positions of n + 1, which it sends   |
- *   |                 | n + 1 has arrived         | after its wait for f_flag >= n                   |
+ *   | packed, forces  | positions of n + 1        | the wait for f_flag >= n (forces of n) | |
+ * return         |                           |                                                  |
+ *   | packed, none do | positions of n + 1        | the wait for consumed >= n, before packing | |
+ * packed, pushed  | by the caller's kernel,   | a quiet at the end of the kernel that put it     |
+ *   |  and none do    | which waits for nothing   | | | slice of f      | by the caller, once x of
+ * | the owner's positions of n + 1, which it sends   | |                 | n + 1 has arrived |
+ * after its wait for f_flag >= n                   |
  *
  * In its first row the receiver raises f_flag = n after its wait for x_flag >= n. Launch shape:
  * blockIdx.y is the channel (from first_channel on), blockIdx.x shares its atoms. Bound by the
@@ -103,10 +103,9 @@ static __device__ bool tg_put_consumed(const tg_halo_port<T>* port, int c, uint6
 template <typename T>
 static __device__ void tg_put_slice(const tg_halo_port<T>* port, int c, uint64_t number) {
   const tg_halo_channel<T>* channel = &port->channel[c];
-  tg_put_message(port->x + 3 * (size_t)channel->slice,
-                 port->packed + 3 * (size_t)channel->send_slot,
-                 3 * (size_t)channel->send_count * sizeof(T), &port->x_flag[c], number,
-                 channel->to);
+  tg_put_message(
+      port->x + 3 * (size_t)channel->slice, port->packed + 3 * (size_t)channel->send_slot,
+      3 * (size_t)channel->send_count * sizeof(T), &port->x_flag[c], number, channel->to);
 }
 
 /* From x at home to the slices at the receivers: home atoms are packed at once, what an earlier
@@ -163,8 +162,7 @@ static __device__ T tg_put_gather(const tg_halo_port<T>* port, size_t at, int d)
 template <typename T>
 static __device__ void tg_put_forces_of(const tg_halo_port<T>* port, int c, uint64_t number) {
   const tg_halo_channel<T>* channel = &port->channel[c];
-  tg_put_message(port->f_in + 3 * (size_t)channel->send_slot,
-                 port->f + 3 * (size_t)channel->slice,
+  tg_put_message(port->f_in + 3 * (size_t)channel->send_slot, port->f + 3 * (size_t)channel->slice,
                  3 * (size_t)channel->receive_count * sizeof(T), &port->f_flag[c], number,
                  channel->from);
 }

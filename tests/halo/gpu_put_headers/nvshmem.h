@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What path put asks of NVSHMEM, done within one process: a symmetric address of one PE becomes that
- * of another by the distance between their memories, and a put is stores and then a flag. For tests
- * of the kernels with more PEs than there are GPUs. */
+/* What path put asks of NVSHMEM, done within one process: a symmetric address of one PE becomes
+ * that of another by the distance between their memories, and a put is stores and then a flag. For
+ * tests of the kernels with more PEs than there are GPUs. */
 #ifndef TG_TESTS_HALO_GPU_PUT_NVSHMEM_H
 #define TG_TESTS_HALO_GPU_PUT_NVSHMEM_H
 

@@ -6,7 +6,8 @@
  * exchange he is in. A PE is one process that does its tasks of an exchange in every order that the
  * schedule allows, so the blocks of one kernel, or kernels that run at once, are covered.
  *
- * A wait and the load X
+ * With a mail (MAIL, XMAIL) a message is WORDS words, each stored, awaited and loaded by itself: a
+ * word's number tells both that it has come and of which exchange it is. Nothing else is raised.
  *
  * Shape
  *   RING=P        P PEs in a one-way ring, or GRID for 2 x 2
@@ -14,12 +15,15 @@
  *   PULSE, FUSED, DIRECT                                         the schedule
  *   DEP1, DEP2    pulses whose atoms pulse 1 and pulse 2 forward, as bits
  *   STEPS         exchanges; RETURNS: those with a force return, as bits (bit 1: exchange 1)
+ *   ANY           RETURNS is returns, and EMPTY_PE is empty_pe: chosen at the start
  *   EMPTY_PE      a PE without atoms; EMPTY_PULSE: a pulse without atoms; -1: none
  *   SLOTS         slots of a slice; more than 1: exchange s uses slot s % SLOTS, and there is no
  *                 consumed flag
  *   AHEAD         an empty message waits for no flag before it goes
  *   DELAY         stores to another PE take effect later, in any order, unless a release waits
  *   IN_ORDER      FUSED and DIRECT: each kind of task by rising pulse, one kind after the other
+ *   MAIL          FUSED and DIRECT: forces go by mail; XMAIL: exchanges whose positions do, as bits
+ *   WORDS         of a message by mail; 1 where there is none
  * Faults: see FAULT below. */
 
 #ifdef GRID
@@ -28,9 +32,10 @@
 #define NPE RING
 #endif
 #define N PULSES
-#define ALL ((1 << N) - 1)
-#define BIT(k) (1 << (k))
-#define BELOW(k) (BIT(k) - 1)
+#define ALL ((1 << (N * WORDS)) - 1)
+#define WORD(k, w) (1 << ((k) * WORDS + (w)))
+#define BIT(k) (((1 << WORDS) - 1) << ((k) * WORDS)) /* all words of pulse k */
+#define BELOW(k) ((1 << ((k) * WORDS)) - 1)
 #define ABOVE(k) (ALL & ~(BIT(k) | BELOW(k)))
 #define HAS(set, subset) (((set) & (subset)) == (subset))
 
@@ -50,8 +55,9 @@
 #define FROM(p, k) (((p) + HOP(k)) % NPE)
 #endif
 
-/* The pulses that forward atoms of pulse k. */
-#define USES(m, k) ((m) < N && (DEP(m) & BIT(k)) -> BIT(m) : 0)
+/* Whether pulse m forwards atoms of pulse k; the pulses that do. */
+#define NEEDS(m, k) ((DEP(m) >> (k)) & 1)
+#define USES(m, k) ((m) < N && NEEDS(m, k) -> BIT(m) : 0)
 #define USERS(k) (USES(1, k) | USES(2, k))
 
 /* Whether the message that PE p sends in pulse k is empty. Along a ring pulse k carries the atoms
@@ -66,7 +72,12 @@
 #define EMPTY(p, k) (EMPTY_HOME(p, k) || (k) == EMPTY_PULSE)
 #define EMPTY_SLICE(p, k) EMPTY(FROM(p, k), k)
 
+#ifdef ANY
+byte returns;
+short empty_pe;
+#endif
 #define RETURN(s) ((RETURNS >> (s)) & 1)
+#define BY_MAIL(s) ((XMAIL >> (s)) & 1)
 
 /* FAULT: one departure from the protocol, which the check must find. */
 #define NONE 0
@@ -81,6 +92,9 @@
 #define NO_DEPENDENCY 9           /* atoms are forwarded before they have arrived */
 #define RESET 10                  /* a reader sets its flag back to 0 */
 #define UNREACHABLE 11            /* claims that the run cannot end: shows that it does */
+#define EXACT_FLAG 12             /* mail: the reader sets its flag to s, be it further on or not */
+#define ANY_WORD 13               /* mail: who sees one word of a message takes all of it */
+#define STALE_WORD 14             /* mail: any number will do */
 #ifndef FAULT
 #define FAULT NONE
 #endif
@@ -104,24 +118,39 @@ byte x_flying[NPE * N], f_flying[NPE * N]; /* stored but not yet there; 0: nothi
 byte early[NPE * N]; /* 1 + what was loaded too early */
 #endif
 
-/* How far a PE is in exchange step[p]: bit k for pulse k. */
+#if XMAIL
+byte letter[NPE * N * WORDS]; /* words of coordinates */
+#endif
+#ifdef MAIL
+byte force[NPE * N * WORDS]; /* words of forces */
+#endif
+
+/* How far a PE is in exchange step[p]: bit k for pulse k, or the bits of its words. */
 byte step[NPE];
+byte told[NPE];     /* consumed raised, for the exchange before */
 byte sent[NPE];     /* coordinates sent */
 byte read[NPE];     /* coordinates read by the force kernels */
-byte returned[NPE]; /* forces sent back, or consumed raised */
+byte returned[NPE]; /* forces sent back */
 byte taken[NPE];    /* forces read */
 byte finished;
 
 /* Is the reader done with the slice of exchange s? For the assertions only. */
 #define READ_DONE(q, k, s) \
-  (step[q] > (s) || (step[q] == (s) && (read[q] & BIT(k)) && HAS(sent[q], USERS(k))))
+  (step[q] > (s) || (step[q] == (s) && HAS(read[q], BIT(k)) && HAS(sent[q], USERS(k))))
 #define TAKEN_DONE(q, k, s) \
-  (step[q] > (s) || (step[q] == (s) && (!RETURN(s) || (taken[q] & BIT(k)))))
+  (step[q] > (s) || (step[q] == (s) && (!RETURN(s) || HAS(taken[q], BIT(k)))))
+/* The same for word w of mail, which is forwarded as word w of a later pulse. */
+#define USERS_WORD(k, w) (USERS(k) & (WORD(0, w) | WORD(1, w) | WORD(2, w)))
+#define LETTER_DONE(q, k, w, s) \
+  (step[q] > (s) || \
+   (step[q] == (s) && HAS(read[q], WORD(k, w)) && HAS(sent[q], USERS_WORD(k, w))))
+#define FORCE_DONE(q, k, w, s) \
+  (step[q] > (s) || (step[q] == (s) && (!RETURN(s) || HAS(taken[q], WORD(k, w)))))
 
 #define ARRIVED(k) REACHED(x_flag[AT(p, k)], s)
 #define CHECK_SLICE(k) assert(EMPTY_SLICE(p, k) || x[SLOT(p, k, s)] == s)
 #define CHECK_FORWARDED(m, k) \
-  assert(!(DEP(m) & BIT(k)) || EMPTY(p, m) || EMPTY_SLICE(p, k) || x[SLOT(p, k, s)] == s)
+  assert(!NEEDS(m, k) || EMPTY(p, m) || EMPTY_SLICE(p, k) || x[SLOT(p, k, s)] == s)
 
 /* May slice k of the receiver be written? After an exchange with a force return this PE has already
  * waited for the forces, which say the same. */
@@ -129,7 +158,7 @@ byte finished;
   (SLOTS > 1 || s == 1 || RETURN(s - 1) || IS(NO_CONSUMED) || (AHEAD && EMPTY(p, k)) || \
    REACHED(consumed_flag[AT(p, k)], s - 1))
 
-#define BROUGHT(m, k) (!(DEP(m) & BIT(k)) || IS(NO_DEPENDENCY) || ARRIVED(k))
+#define BROUGHT(m, k) (!NEEDS(m, k) || IS(NO_DEPENDENCY) || ARRIVED(k))
 #ifdef PULSE /* one kernel after the other: pack, send, wait; then forces, then back in reverse */
 #define SEND_TURN(k) (HAS(sent[p], BELOW(k)) && ((k) < 1 || ARRIVED(0)) && ((k) < 2 || ARRIVED(1)))
 #define READ_TURN(k) (sent[p] == ALL)
@@ -158,7 +187,7 @@ byte finished;
 /* Sender, coordinates. */
 #define SEND(k) \
   atomic { \
-    !(sent[p] & BIT(k)) && MAY_WRITE(k) && SEND_TURN(k) -> \
+    !BY_MAIL(s) && !(sent[p] & BIT(k)) && MAY_WRITE(k) && SEND_TURN(k) -> \
     CHECK_FORWARDED(k, 0); \
     CHECK_FORWARDED(k, 1); \
     q = TO(p, k); \
@@ -180,7 +209,7 @@ byte finished;
 /* Reader, coordinates: the force kernels. */
 #define READ(k) \
   atomic { \
-    !(read[p] & BIT(k)) && READ_TURN(k) && ARRIVED(k) -> \
+    !BY_MAIL(s) && !(read[p] & BIT(k)) && READ_TURN(k) && ARRIVED(k) -> \
     LOAD_X(k); \
     if \
     :: IS(RESET) -> x_flag[AT(p, k)] = 0 \
@@ -218,15 +247,25 @@ byte finished;
     taken[p] = taken[p] | BIT(k) \
   }
 
-/* Reader, no force return: consumed. */
-#define CONSUMED_TURN(k) \
-  (IS(CONSUMED_BEFORE_READ) -> ARRIVED(k) : \
-   (read[p] & BIT(k)) && (IS(CONSUMED_BEFORE_FORWARD) || HAS(sent[p], USERS(k))))
+/* Reader, when the exchange before had no force return: consumed. All of that exchange is done here.
+ * The host does so before anything else; on a GPU it is nobody's turn but its own. */
+#define EARLY (IS(CONSUMED_BEFORE_READ) || IS(CONSUMED_BEFORE_FORWARD))
 #define CONSUME(k) \
   atomic { \
-    SLOTS == 1 && !RETURN(s) && !(returned[p] & BIT(k)) && CONSUMED_TURN(k) -> \
+    SLOTS == 1 && !EARLY && s > 1 && !RETURN(s - 1) && !(told[p] & BIT(k)) -> \
+    assert(consumed_flag[AT(FROM(p, k), k)] < s - 1); \
+    consumed_flag[AT(FROM(p, k), k)] = s - 1; \
+    told[p] = told[p] | BIT(k) \
+  }
+#define TOLD (SLOTS > 1 || EARLY || s == 1 || RETURN(s - 1) || told[p] == ALL)
+
+/* The faults: in the exchange itself, too soon. */
+#define CONSUME_EARLY(k) \
+  atomic { \
+    EARLY && !RETURN(s) && !(told[p] & BIT(k)) && ARRIVED(k) && \
+    (IS(CONSUMED_BEFORE_READ) || (read[p] & BIT(k))) -> \
     RAISE(consumed_flag[AT(FROM(p, k), k)]); \
-    returned[p] = returned[p] | BIT(k) \
+    told[p] = told[p] | BIT(k) \
   }
 
 #define RAISE(flag) \
@@ -262,17 +301,122 @@ byte finished;
 #define LOAD_EARLY(k)
 #endif
 
+/* Word w of mail. Who waits for one finds it there, or of this exchange: never of a later one. */
+#define HERE(word) (IS(STALE_WORD) -> (word) > 0 : (word) >= s)
+#define FIRST_HERE(box, k, w) HERE(box[AT(p, k) * WORDS + (IS(ANY_WORD) -> 0 : (w))])
+#define LETTER(q, k, w) letter[AT(q, k) * WORDS + (w)]
+#define FORCE(q, k, w) force[AT(q, k) * WORDS + (w)]
+#define LETTER_BROUGHT(m, k, w) \
+  (!NEEDS(m, k) || EMPTY_SLICE(p, k) || \
+   IS(NO_DEPENDENCY) || FIRST_HERE(letter, k, w))
+#define CHECK_LETTER(m, k, w) \
+  assert(!NEEDS(m, k) || EMPTY(p, m) || EMPTY_SLICE(p, k) || LETTER(p, k, w) == s)
+
+#define WORDS_BELOW(k, w) (WORD(k, w) - 1)
+#ifdef IN_ORDER
+#define IN_TURN(done, k, w, before) (HAS(done, WORDS_BELOW(k, w)) && (before) == ALL)
+#else
+#define IN_TURN(done, k, w, before) true
+#endif
+
+/* Sender, coordinates. */
+#define SEND_LETTER(k, w) \
+  atomic { \
+    BY_MAIL(s) && !(sent[p] & WORD(k, w)) && MAY_WRITE(k) && \
+    IN_TURN(sent[p], k, w, ALL) && \
+    LETTER_BROUGHT(k, 0, w) && LETTER_BROUGHT(k, 1, w) -> \
+    CHECK_LETTER(k, 0, w); \
+    CHECK_LETTER(k, 1, w); \
+    q = TO(p, k); \
+    if \
+    :: EMPTY(p, k) \
+    :: else -> \
+      assert(s == 1 || LETTER_DONE(q, k, w, s - 1)); \
+      LETTER(q, k, w) = s \
+    fi; \
+    sent[p] = sent[p] | WORD(k, w); \
+    q = 0 \
+  }
+
+/* Reader, coordinates: copies them into the slice, and brings its flag up for the next exchange
+ * without mail, whose empty message may have raised it already. */
+#define READ_LETTER(k, w) \
+  atomic { \
+    BY_MAIL(s) && !(read[p] & WORD(k, w)) && \
+    IN_TURN(read[p], k, w, sent[p]) && \
+    (EMPTY_SLICE(p, k) || FIRST_HERE(letter, k, w)) -> \
+    assert(EMPTY_SLICE(p, k) || LETTER(p, k, w) == s); \
+    x[SLOT(p, k, s)] = s; \
+    read[p] = read[p] | WORD(k, w); \
+    if \
+    :: HAS(read[p], BIT(k)) && (x_flag[AT(p, k)] < s || IS(EXACT_FLAG)) -> x_flag[AT(p, k)] = s \
+    :: else \
+    fi \
+  }
+
+/* Reader, forces. */
+#define GIVE_BACK_WORD(k, w) \
+  atomic { \
+    RETURN(s) && !(returned[p] & WORD(k, w)) && read[p] == ALL && \
+    HAS(taken[p], USERS_WORD(k, w)) && IN_TURN(returned[p], k, w, sent[p]) -> \
+    q = FROM(p, k); \
+    if \
+    :: EMPTY_SLICE(p, k) \
+    :: else -> \
+      assert(s == 1 || FORCE_DONE(q, k, w, s - 1)); \
+      FORCE(q, k, w) = s \
+    fi; \
+    returned[p] = returned[p] | WORD(k, w); \
+    q = 0 \
+  }
+
+/* Sender, forces: nobody awaits an empty message. */
+#define TAKE_WORD(k, w) \
+  atomic { \
+    RETURN(s) && !(taken[p] & WORD(k, w)) && IN_TURN(taken[p], k, w, returned[p]) && \
+    (EMPTY(p, k) || FIRST_HERE(force, k, w)) -> \
+    assert(EMPTY(p, k) || FORCE(p, k, w) == s); \
+    taken[p] = taken[p] | WORD(k, w) \
+  }
+
+#ifdef MAIL
+#define RETURN_TASKS(k) \
+  :: GIVE_BACK_WORD(k, 0) \
+  :: TAKE_WORD(k, 0) \
+  SECOND(:: GIVE_BACK_WORD(k, 1)) \
+  SECOND(:: TAKE_WORD(k, 1))
+#else
+#define RETURN_TASKS(k) \
+  :: GIVE_BACK(k) \
+  :: TAKE(k)
+#endif
+#if XMAIL
+#define LETTER_TASKS(k) \
+  :: SEND_LETTER(k, 0) \
+  :: READ_LETTER(k, 0) \
+  SECOND(:: SEND_LETTER(k, 1)) \
+  SECOND(:: READ_LETTER(k, 1))
+#else
+#define LETTER_TASKS(k)
+#endif
+#if WORDS > 1
+#define SECOND(task) task
+#else
+#define SECOND(task)
+#endif
+
 #define TASKS(k) \
   :: SEND(k) \
   :: READ(k) \
-  :: GIVE_BACK(k) \
-  :: TAKE(k) \
+  RETURN_TASKS(k) \
+  LETTER_TASKS(k) \
   :: CONSUME(k) \
+  :: CONSUME_EARLY(k) \
   LOAD_EARLY(k)
 
 #define EXCHANGE_DONE \
-  (sent[p] == ALL && read[p] == ALL && (SLOTS > 1 && !RETURN(s) || returned[p] == ALL) && \
-   (!RETURN(s) || taken[p] == ALL))
+  (TOLD && sent[p] == ALL && read[p] == ALL && \
+   (!RETURN(s) || (returned[p] == ALL && taken[p] == ALL)))
 
 #define CLEAR_FORCES(k) \
   q = FROM(p, k); \
@@ -302,6 +446,7 @@ proctype pe(byte p) {
 #endif
     :: atomic {
       EXCHANGE_DONE -> /* integrate */
+      told[p] = 0;
       sent[p] = 0;
       read[p] = 0;
       returned[p] = 0;
@@ -352,6 +497,18 @@ end:
 init {
   byte i;
   atomic {
+#ifdef ANY
+    if
+    :: returns = 0
+    :: returns = 2
+    :: returns = 4
+    :: returns = 14
+    fi;
+    if
+    :: empty_pe = -1
+    :: empty_pe = 1
+    fi;
+#endif
     for (i : 0 .. NPE - 1) {
       step[i] = 1;
       run pe(i)
