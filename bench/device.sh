@@ -68,6 +68,7 @@ if [ -n "$sanitize" ]; then
 fi
 step info 60 "$build/throng" info
 cat "$out/info.log"
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 for program in "$build"/*_gpu_*; do
   [ -x "$program" ] || continue
   test=$(basename "$program")
@@ -95,8 +96,26 @@ for program in "$build"/*_gpu_*; do
   done
 done
 if [ -z "$only" ] && "$build/throng" help 2>/dev/null | grep -q 'bench halo'; then
+  # one process: 45,000 and 180,000 atoms, 2x1x1, 2x2x1 and 2x2x2 PEs, every schedule, force return and
+  # bulk copies, on two GPUs, then on one
   step bench_halo 200 "$build/throng" bench halo --json-lines "$out/halo.jsonl"
   cat "$out/bench_halo.log"
+  step bench_halo_cpus 60 "$build/throng" bench halo --gpus 0 --json-lines "$out/halo_cpus.jsonl"
+  cat "$out/bench_halo_cpus.log"
+  if [ "$gpus" -ge 2 ] && command -v mpirun >/dev/null 2>&1; then
+    # two processes, a GPU each, both sizes in one dimension: nvshmem by stores and by puts, and
+    # messages staged through the hosts
+    if [ "$preset" = nvshmem ]; then
+      # shellcheck disable=SC2086 # a list of words
+      step bench_halo_nvshmem 120 $launch "$build/throng" bench halo --transport nvshmem \
+        --json-lines "$out/halo_nvshmem.jsonl"
+      cat "$out/bench_halo_nvshmem.log"
+    fi
+    # shellcheck disable=SC2086 # a list of words
+    step bench_halo_mpi 60 $launch "$build/throng" bench halo --transport mpi --halo host \
+      --json-lines "$out/halo_mpi.jsonl"
+    cat "$out/bench_halo_mpi.log"
+  fi
   step bench_trace 60 "$build/throng" bench halo --trace "$out/halo-trace.json"
 fi
 echo

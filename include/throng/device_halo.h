@@ -172,6 +172,7 @@ typedef struct tg_device_halo_constants {
                          card) between two blocks */
   double launch_s;    /* an empty kernel, launched back to back */
   double node_s;      /* an empty kernel in a graph */
+  double wait_s;      /* host: blocking until a kernel just launched is done, less its launch */
   double bytes_per_s; /* direct stores of one card, both directions at once */
   bool between_cards;
 } tg_device_halo_constants;

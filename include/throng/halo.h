@@ -45,6 +45,7 @@ typedef struct tg_halo_counters {
   int64_t exchanges;
   int64_t bytes_sent;
   int64_t messages;
+  int64_t waits;   /* blocking: for a message, a flag, or word that a slot has been read */
   int64_t regrows; /* how often message room was too small */
   double wait_s;   /* wall time inside transfers and waits */
 } tg_halo_counters;

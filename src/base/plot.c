@@ -114,11 +114,22 @@ static void write_y_range(FILE* script, const tg_plot* plot, int panel, int pane
   }
 }
 
+static void write_style(FILE* script, const tg_plot_curve* curve, int colour) {
+  if (curve->style == TG_PLOT_BARS)
+    fprintf(script, ":(%.9g) with boxes linetype %d fillstyle solid 1 noborder ", curve->width,
+            colour);
+  else if (curve->style == TG_PLOT_DOTS)
+    fputs(" with points pointtype 7 pointsize 0.7 linecolor rgb 'black' ", script);
+  else
+    fprintf(script, " with %s linetype %d linewidth 2 ", curve->count > 1 ? "lines" : "points",
+            colour);
+}
+
 static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels) {
   /* panels share the x axis: its numbers and label stand under the lowest only */
   bool lowest = panel == panels - 1;
   write_y_range(script, plot, panel, panels);
-  fprintf(script, "set format x %s\n", lowest ? "'%g'" : "''");
+  if (plot->x_name_count == 0) fprintf(script, "set format x %s\n", lowest ? "'%g'" : "''");
   fputs("set xlabel ", script);
   write_quoted(script, lowest ? plot->x_label : "");
   fputs(" noenhanced\nset ylabel ", script);
@@ -128,8 +139,8 @@ static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels
   for (int i = 0; i < plot->curve_count; i++) {
     const tg_plot_curve* curve = &plot->curves[i];
     if (curve->panel != panel || curve->count == 0) continue;
-    fprintf(script, "%s$curve%d using 1:2 with %s linetype %d linewidth 2 ", first ? "" : ", ", i,
-            curve->count > 1 ? "lines" : "points", i + 1);
+    fprintf(script, "%s$curve%d using 1:2", first ? "" : ", ", i);
+    write_style(script, curve, curve->colour ? curve->colour : i + 1);
     if (curve->label && *curve->label) {
       fputs("title ", script);
       write_quoted(script, curve->label);
@@ -140,6 +151,17 @@ static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels
     first = false;
   }
   fputc('\n', script);
+}
+
+/* Names under whole numbers. */
+static void write_names(FILE* script, const tg_plot* plot) {
+  fputs("set xtics (", script);
+  for (int i = 0; i < plot->x_name_count; i++) {
+    fputs(i ? ", " : "", script);
+    write_quoted(script, plot->x_names[i]);
+    fprintf(script, " %d", i + 1);
+  }
+  fprintf(script, ") noenhanced\nset xrange [0.5:%d.5]\n", plot->x_name_count);
 }
 
 /* The common range of x, so that stacked panels line up. */
@@ -169,11 +191,14 @@ static void write_script(FILE* script, const tg_plot* plot, const char* picture,
       "set tics nomirror out\nset grid linetype 1 linewidth 0.5 linecolor rgb '#dddddd'\n"
       "set key above right horizontal\nset linetype 1 linecolor rgb '#1f5fa8'\n"
       "set linetype 2 linecolor rgb '#c8501e'\nset linetype 3 linecolor rgb '#2a8a57'\n"
-      "set linetype 4 linecolor rgb '#7a4fa3'\n",
+      "set linetype 4 linecolor rgb '#7a4fa3'\nset linetype 5 linecolor rgb '#b8860b'\n",
       script);
   if (plot->log_x) fputs("set logscale x\n", script);
   if (plot->log_y) fputs("set logscale y\n", script);
-  write_range(script, plot);
+  if (plot->x_name_count)
+    write_names(script, plot);
+  else
+    write_range(script, plot);
   write_data(script, plot);
   fprintf(script, "set multiplot layout %d,1 title ", panels);
   write_quoted(script, plot->title);

@@ -7,12 +7,21 @@
 
 #include "base/status.h"
 
+typedef enum tg_plot_style {
+  TG_PLOT_LINE, /* a single point is drawn as one */
+  TG_PLOT_BARS, /* from the bottom, centred on x */
+  TG_PLOT_DOTS, /* black */
+} tg_plot_style;
+
 typedef struct tg_plot_curve {
   const char* label;
   const double* x; /* [count] */
   const double* y; /* [count] */
   size_t count;
   int panel; /* 0 is the top one */
+  tg_plot_style style;
+  double width; /* of bars, in units of x */
+  int colour;   /* from 1; 0: by the curve's place among the others */
 } tg_plot_curve;
 
 typedef struct tg_plot {
@@ -22,6 +31,8 @@ typedef struct tg_plot {
   const tg_plot_curve* curves;
   int curve_count;
   int log_x, log_y;
+  const char* const* x_names; /* what stands under x = 1, 2 ... instead of numbers, or NULL; */
+  int x_name_count;           /* the axis then reaches half a unit beyond them */
   unsigned same_span; /* bit p: panel p. Their y axes span the same difference, each about its own
                          curves, so that heights compare. Not with log_y */
 } tg_plot;

@@ -1,302 +1,312 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/bench_halo.h"
+
+#include <limits.h>
+#include <math.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/plot.h"
 #include "base/text.h"
-#include "bench/halo.h"
 #include "bench/halo_trace.h"
 #include "cli/cli.h"
+#include "cli/machine.h"
 #include "device/device.h"
 
-typedef struct fields {
-  const char *halo, *json_lines, *plot, *precision, *pe, *trace;
-  int atoms, gpus, repeats;
-  double reach;
-} fields;
+typedef tg_cli_halo_fields fields;
+typedef tg_cli_halo_bench bench;
 
 static const tg_cli_option options[] = {
     {"halo", 0, TG_CLI_CHOICE, offsetof(fields, halo), "all|host|stream|pulse|fused|direct",
-     "schedules to measure (default all)", false},
-    {"atoms", 0, TG_CLI_INT, offsetof(fields, atoms), "N", "atoms (default 45000, then 180000)",
-     false},
+     "schedules to measure (default all; stream needs a GPU)", false},
+    {"atoms", 0, TG_CLI_INT, offsetof(fields, atoms), "N",
+     "atoms (default 45000, on GPUs then 180000)", false},
     {"reach", 0, TG_CLI_DOUBLE, offsetof(fields, reach), "NM", "cut-off and buffer (default 1.1)",
      false},
-    {"gpus", 0, TG_CLI_INT, offsetof(fields, gpus), "N", "GPUs (default: one, then two)", false},
     {"pe", 0, TG_CLI_TEXT, offsetof(fields, pe), "GRID",
-     "processing elements (default 2x1x1, 2x2x1, 2x2x2)", false},
+     "processing elements: a grid such as 2x2x1, or a number (default 2x1x1, 2x2x1, 2x2x2; under a "
+     "launcher its processes)",
+     false},
+    {"transport", 0, TG_CLI_CHOICE, offsetof(fields, transport), "loop|mpi|socket|nvshmem",
+     "how they talk (default between processes nvshmem on GPUs, else mpi under a launcher and "
+     "socket where TG_BOOTSTRAP is set; else loop)",
+     false},
+    {"gpus", 0, TG_CLI_INT, offsetof(fields, gpus), "N",
+     "GPUs of this process; 0: measure the CPUs (default: one, then two; CPUs where there is none)",
+     false},
+    {"force-return", 0, TG_CLI_CHOICE, offsetof(fields, force_return), "all|put|pull|reduce",
+     "how forces come back on GPUs, schedules fused and direct (default all)", false},
+    {"halo-path", 0, TG_CLI_CHOICE, offsetof(fields, path), "all|auto|store|put",
+     "between processes on GPUs: stores, or puts with signals (default all: both)", false},
+    {"bulk", 0, TG_CLI_FLAG, offsetof(fields, bulk), NULL,
+     "positions on GPUs by bulk copies only (default: with and without)", false},
     {"precision", 0, TG_CLI_CHOICE, offsetof(fields, precision), "single|double",
      "of positions and forces (default single)", false},
     {"repeats", 0, TG_CLI_INT, offsetof(fields, repeats), "N",
-     "measurements of 200 steps each (default 9)", false},
+     "measurements of each schedule (default 9)", false},
+    {"model", 0, TG_CLI_FLAG, offsetof(fields, model), NULL,
+     "measure nothing; what the model says for 4, 8 and 72 GPUs", false},
+    {"flag-us", 0, TG_CLI_DOUBLE, offsetof(fields, flag_us), "US",
+     "for these: a flag's way between GPUs (default: measured, without GPUs that of two H200)",
+     false},
+    {"bandwidth", 0, TG_CLI_DOUBLE, offsetof(fields, bandwidth), "GBS",
+     "a GPU's stores into another one's memory (default likewise)", false},
+    {"node-us", 0, TG_CLI_DOUBLE, offsetof(fields, node_us), "US",
+     "a kernel in a graph (default likewise)", false},
+    {"fabric-latency", 0, TG_CLI_DOUBLE, offsetof(fields, fabric_latency), "US",
+     "a slower network: put with signal, one way (default 5, as on InfiniBand NDR)", false},
+    {"fabric-bandwidth", 0, TG_CLI_DOUBLE, offsetof(fields, fabric_bandwidth), "GBS",
+     "its bandwidth for each GPU (default 47)", false},
+    {"fabric-message", 0, TG_CLI_DOUBLE, offsetof(fields, fabric_message), "US",
+     "how long each message keeps its sender busy (default 0.5)", false},
+    {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print one JSON object, no table",
+     false},
     {"json-lines", 0, TG_CLI_TEXT, offsetof(fields, json_lines), "FILE",
      "also write one JSON object per measurement", false},
     {"plot", 0, TG_CLI_TEXT, offsetof(fields, plot), "FILE",
-     "plot the time of a step by schedule, .svg or .png", false},
+     "plot a step by schedule over the model's floor, .svg or .png", false},
     {"trace", 0, TG_CLI_TEXT, offsetof(fields, trace), "FILE",
      "measure nothing; write the timelines of a few steps, for ui.perfetto.dev", false},
+    {"output", 'o', TG_CLI_TEXT, offsetof(fields, output), "FOLDER",
+     "for the files above where their names have no folder; alone it writes halo.jsonl and "
+     "halo.svg",
+     false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
 
-/* A schedule with its options. */
-static const struct {
-  const char *schedule, *force_return;
-  bool bulk;
-} WAYS[] = {
-    {"host", NULL, false},       {"stream", NULL, false},  {"pulse", NULL, false},
-    {"fused", "put", false},     {"fused", "pull", false}, {"fused", "reduce", false},
-    {"fused", "put", true},      {"direct", "put", false}, {"direct", "pull", false},
-    {"direct", "reduce", false}, {"direct", "put", true},
-};
-enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS, MOST_ROWS = 256 };
-
-static void print_constants(const tg_device_halo_constants* c, int gpus) {
-  printf(
-      "constants on %d GPU%s: flag %.2f us one way %s, launch %.2f us, graph node %.2f us, "
-      "stores %.1f GB/s\n",
-      gpus, gpus > 1 ? "s" : "", c->flag_s * 1e6,
-      c->between_cards ? "between cards" : "within the card", c->launch_s * 1e6, c->node_s * 1e6,
-      c->bytes_per_s * 1e-9);
-}
-
-static void print_head(void) {
-  printf(
-      "\n%-7s %-6s %-4s %-14s %8s %6s %8s %8s | %5s %5s %5s %5s | %8s %7s %5s %5s | %8s %5s %7s\n",
-      "atoms", "grid", "GPUs", "schedule", "step/us", "+-", "x/us", "f/us", "x ln", "f ln", "x wt",
-      "f wt", "kB", "GB/s", "CPU%", "flag%", "model/us", "ratio", "push/us");
-}
-
-static void print_row(const tg_bench_halo_row* r) {
-  char grid[24], name[48];
-  const tg_bench_halo_case* w = &r->what;
-  snprintf(grid, sizeof grid, "%dx%dx%d", w->grid[0], w->grid[1], w->grid[2]);
-  snprintf(name, sizeof name, "%s%s%s%s", w->schedule, w->force_return ? " " : "",
-           w->force_return ? w->force_return : "", w->bulk ? " bulk" : "");
-  printf(
-      "%-7d %-6s %-4d %-14s %8.2f %6.2f %8.2f %8.2f | %5.0f %5.0f %5.0f %5.0f | %8.1f %7.2f %5.1f "
-      "%5.1f | %8.2f %5.2f",
-      w->atoms, grid, w->gpus, name, r->step_us, r->step_spread_us, r->positions_us, r->forces_us,
-      r->launches_x, r->launches_f, r->waits_x, r->waits_f, r->bytes * 1e-3, r->bytes_per_s * 1e-9,
-      r->host_wait_share * 100, r->flag_wait_share * 100, r->model_us, r->ratio);
-  if (r->push_us != 0) printf(" %7.2f", r->push_us);
-  printf("\n");
-  fflush(stdout);
-}
-
-static void write_json(FILE* stream, const tg_bench_halo_row* r,
-                       const tg_device_halo_constants* c) {
-  const tg_bench_halo_case* w = &r->what;
-  tg_json json = tg_json_on(stream, false);
-  tg_json_open_object(&json, NULL);
-  tg_json_text(&json, "version", TG_VERSION);
-  tg_json_int(&json, "atoms", w->atoms);
-  tg_json_double(&json, "reach_nm", w->reach);
-  tg_json_open_array(&json, "grid");
-  for (int d = 0; d < 3; d++) tg_json_int(&json, NULL, w->grid[d]);
-  tg_json_close_array(&json);
-  tg_json_int(&json, "gpus", w->gpus);
-  tg_json_text(&json, "schedule", w->schedule);
-  tg_json_text(&json, "force_return", w->force_return);
-  tg_json_bool(&json, "bulk", w->bulk);
-  tg_json_bool(&json, "double", w->double_precision);
-  tg_json_int(&json, "messages", r->channel_count);
-  tg_json_double(&json, "step_us", r->step_us);
-  tg_json_double(&json, "step_spread_us", r->step_spread_us);
-  tg_json_double(&json, "positions_us", r->positions_us);
-  tg_json_double(&json, "forces_us", r->forces_us);
-  tg_json_double(&json, "push_us", r->push_us);
-  tg_json_double(&json, "launches_positions", r->launches_x);
-  tg_json_double(&json, "launches_forces", r->launches_f);
-  tg_json_double(&json, "copies_positions", r->copies_x);
-  tg_json_double(&json, "copies_forces", r->copies_f);
-  tg_json_double(&json, "waits_positions", r->waits_x);
-  tg_json_double(&json, "waits_forces", r->waits_f);
-  tg_json_double(&json, "bytes", r->bytes);
-  tg_json_double(&json, "bytes_per_s", r->bytes_per_s);
-  tg_json_double(&json, "host_wait_share", r->host_wait_share);
-  tg_json_double(&json, "flag_wait_share", r->flag_wait_share);
-  tg_json_double(&json, "model_us", r->model_us);
-  tg_json_double(&json, "ratio", r->ratio);
-  tg_json_double(&json, "flag_us", c->flag_s * 1e6);
-  tg_json_double(&json, "launch_us", c->launch_s * 1e6);
-  tg_json_double(&json, "node_us", c->node_s * 1e6);
-  tg_json_double(&json, "store_bytes_per_s", c->bytes_per_s);
-  tg_json_close_object(&json);
-  fputc('\n', stream);
-}
-
-static void print_predictions(int atoms, const fields* f, const tg_device_halo_constants* c) {
-  static const int counts[TG_BENCH_HALO_PREDICTIONS] = {4, 8, 72};
-  size_t element = strcmp(f->precision, "double") == 0 ? sizeof(double) : sizeof(float);
-  for (int i = 0; i < TG_BENCH_HALO_PREDICTIONS; i++) {
-    int grid[3];
-    double fused, direct;
-    printf("model for %d atoms on %d GPUs: ", atoms, counts[i]);
-    if (tg_bench_halo_predict(atoms, f->reach, counts[i], false, element, c, grid, &fused) !=
-            TG_OK ||
-        tg_bench_halo_predict(atoms, f->reach, counts[i], true, element, c, grid, &direct) != TG_OK)
-      printf("%s\n", tg_last_error());
-    else
-      printf("%d x %d x %d, fused %.1f us, direct %.1f us a step\n", grid[0], grid[1], grid[2],
-             fused, direct);
-  }
-}
-
-/* All measurements of a run. */
-typedef struct bench {
-  fields f;
-  FILE* lines;
-  tg_bench_halo_row rows[MOST_ROWS];
-  int row_count;
-} bench;
-
-static tg_status run_case(bench* b, int atoms, const int grid[3], int gpus,
-                          const tg_device_halo_constants* constants) {
-  for (int w = 0; w < WAY_COUNT; w++) {
-    if (strcmp(b->f.halo, "all") != 0 && strcmp(b->f.halo, WAYS[w].schedule) != 0) continue;
-    if (b->row_count == MOST_ROWS) return TG_OK;
-    tg_bench_halo_case what = {.atoms = atoms,
-                               .reach = b->f.reach,
-                               .grid = {grid[0], grid[1], grid[2]},
-                               .gpus = gpus,
-                               .schedule = WAYS[w].schedule,
-                               .force_return = WAYS[w].force_return,
-                               .bulk = WAYS[w].bulk,
-                               .double_precision = strcmp(b->f.precision, "double") == 0,
-                               .repeats = b->f.repeats};
-    tg_bench_halo_row* row = &b->rows[b->row_count];
-    TG_TRY(tg_bench_halo_run(&what, constants, row));
-    b->row_count++;
-    print_row(row);
-    if (b->lines) write_json(b->lines, row, constants);
-  }
-  return TG_OK;
-}
-
-static tg_status read_grid(const char* text, int grid[3]) {
-  const char* at = text;
-  int read = 0;
-  for (; read < 3; read++) {
-    int length = (int)strcspn(at, "x");
-    if (!tg_parse_int(at, length, &grid[read])) break;
-    at += length;
-    if (read < 2 && *at++ != 'x') break;
-  }
-  if (read == 3 && !*at) return TG_OK;
-  return tg_fail(TG_ERR_INPUT, "--pe '%s' is not a grid; give one such as 2x2x1", text);
-}
-
-static tg_status run_gpus(bench* b, int gpus) {
-  static const int grids[][3] = {{2, 1, 1}, {2, 2, 1}, {2, 2, 2}};
-  static const int sizes[] = {45000, 180000};
-  tg_device_halo_constants constants;
-  int given[3];
-  if (b->f.pe) TG_TRY(read_grid(b->f.pe, given));
-  TG_TRY(tg_device_halo_measure(gpus, &constants));
-  print_constants(&constants, gpus);
-  print_head();
-  for (int s = 0; s < (b->f.atoms ? 1 : 2); s++) {
-    int atoms = b->f.atoms ? b->f.atoms : sizes[s];
-    for (int g = 0; g < (b->f.pe ? 1 : 3); g++)
-      TG_TRY(run_case(b, atoms, b->f.pe ? given : grids[g], gpus, &constants));
-    if (gpus > 1) print_predictions(atoms, &b->f, &constants);
-  }
-  printf("\n");
-  return TG_OK;
-}
-
-/* A curve per schedule over the measured cases. */
-static tg_status draw(const bench* b) {
-  static double x[WAY_COUNT][MOST_ROWS], y[WAY_COUNT][MOST_ROWS];
-  static char names[WAY_COUNT][48];
-  tg_plot_curve curves[WAY_COUNT];
-  int count = 0;
-  for (int w = 0; w < WAY_COUNT; w++) {
-    size_t points = 0;
-    for (int i = 0; i < b->row_count; i++) {
-      const tg_bench_halo_case* what = &b->rows[i].what;
-      if (strcmp(what->schedule, WAYS[w].schedule) != 0 || what->bulk != WAYS[w].bulk ||
-          what->force_return != WAYS[w].force_return)
-        continue;
-      x[w][points] = (double)points + 1;
-      y[w][points++] = b->rows[i].step_us;
-    }
-    if (points == 0) continue;
-    snprintf(names[w], sizeof names[w], "%s%s%s%s", WAYS[w].schedule,
-             WAYS[w].force_return ? " " : "", WAYS[w].force_return ? WAYS[w].force_return : "",
-             WAYS[w].bulk ? " bulk" : "");
-    curves[count] =
-        (tg_plot_curve){.label = names[w], .x = x[w], .y = y[w], .count = points, .panel = 0};
+/* "4" or "2x2x1". */
+static tg_status read_pe(bench* b) {
+  const char* at = b->f.pe;
+  int numbers[3] = {0, 0, 0}, count = 0;
+  bool more = true; /* a number must follow */
+  while (more && count < 3) {
+    int length = (int)strcspn(at, "xX");
+    if (!tg_parse_int(at, length, &numbers[count]) || numbers[count] < 1 || numbers[count] > 256)
+      break;
     count++;
+    at += length;
+    more = *at != '\0';
+    if (more) at++;
   }
-  tg_plot plot = {.title = "Halo exchange, positions and forces",
-                  .x_label = "case, in the order of the table",
-                  .panel_labels = {"us per step", NULL},
-                  .curves = curves,
-                  .curve_count = count,
-                  .log_y = 1};
-  return tg_plot_write(&plot, b->f.plot);
+  if (more || (count != 1 && count != 3))
+    return tg_fail(TG_ERR_INPUT,
+                   "--pe %s: a grid of three numbers such as 2x2x1, or one number, was expected",
+                   b->f.pe);
+  b->pe_count = count == 1 ? numbers[0] : numbers[0] * numbers[1] * numbers[2];
+  if (count == 3) memcpy(b->grid, numbers, sizeof b->grid);
+  if (b->pe_count < 2 || b->pe_count > TG_BENCH_HALO_MOST_PES)
+    return tg_fail(TG_ERR_INPUT, "--pe %s: an exchange needs 2 processing elements, and at most %d",
+                   b->f.pe, TG_BENCH_HALO_MOST_PES);
+  return TG_OK;
 }
 
-/* Timelines instead of measurements; on the CPU where there is no GPU. */
-static tg_status write_trace(const fields* f, int there) {
-  tg_bench_trace_params params = {.atoms = f->atoms ? f->atoms : 45000,
+static tg_status more_than_0(const char* name, double value) {
+  if (value > 0 || isnan(value)) return TG_OK; /* not a number: not given */
+  return tg_fail(TG_ERR_INPUT, "--%s %g: a number above 0 was expected", name, value);
+}
+
+static tg_status check(bench* b) {
+  fields* f = &b->f;
+  if (f->pe) TG_TRY(read_pe(b));
+  if (f->atoms < 1 && f->atoms != INT_MIN)
+    return tg_fail(TG_ERR_INPUT, "--atoms %d: at least 1 was expected", f->atoms);
+  if (f->repeats < 1 || f->repeats > TG_BENCH_HALO_MOST_REPEATS)
+    return tg_fail(TG_ERR_INPUT, "--repeats %d: 1 to %d were expected", f->repeats,
+                   TG_BENCH_HALO_MOST_REPEATS);
+  if (f->gpus != INT_MIN && f->gpus < 0)
+    return tg_fail(TG_ERR_INPUT, "--gpus %d: 0 (the CPUs) or more was expected", f->gpus);
+  TG_TRY(more_than_0("reach", f->reach));
+  TG_TRY(more_than_0("flag-us", f->flag_us));
+  TG_TRY(more_than_0("bandwidth", f->bandwidth));
+  TG_TRY(more_than_0("node-us", f->node_us));
+  TG_TRY(more_than_0("fabric-latency", f->fabric_latency));
+  TG_TRY(more_than_0("fabric-bandwidth", f->fabric_bandwidth));
+  return more_than_0("fabric-message", f->fabric_message);
+}
+
+/* CPUs or GPUs, and how many processes. */
+static tg_status choose_machine(bench* b, int there) {
+  const fields* f = &b->f;
+  bool launched = tg_world_under_launcher() || getenv("TG_BOOTSTRAP");
+  bool named = f->transport && strcmp(f->transport, "loop") != 0;
+  b->on_gpus = f->gpus != 0 && there > 0;
+  b->processes = named || (launched && !f->transport);
+  if (f->gpus > 0 && there == 0)
+    return tg_fail(TG_ERR_MACHINE, "--gpus %d: %s; --gpus 0 measures the CPUs", f->gpus,
+                   tg_device_reason());
+  if (f->gpus > 0 && b->processes)
+    return tg_fail(TG_ERR_INPUT,
+                   "--gpus %d: processes have a GPU each; their number is the launcher's", f->gpus);
+  if (!b->on_gpus && strcmp(f->halo, "stream") == 0)
+    return tg_fail(TG_ERR_INPUT,
+                   "--halo stream: host memory has no streams; give host, pulse, fused or direct "
+                   "(%s)",
+                   there ? "--gpus 0 asks for the CPUs" : tg_device_reason());
+  if (!b->on_gpus && f->transport && strcmp(f->transport, "nvshmem") == 0)
+    return tg_fail(TG_ERR_MACHINE, "--transport nvshmem: %s; the CPUs have loop, mpi and socket",
+                   there ? "it is for GPUs" : tg_device_reason());
+  return TG_OK;
+}
+
+/* Files: beside each other in the folder of -o where their names have none. Only PE 0 calls. */
+static tg_status open_files(bench* b) {
+  const fields* f = &b->f;
+  const char* lines = f->json_lines ? f->json_lines : f->output ? "halo.jsonl" : NULL;
+  const char* plot = f->plot;
+  char words[128];
+  bool drawn = tg_plot_program(words, sizeof words) == TG_OK;
+  if (f->output) TG_TRY(tg_folder_make(f->output));
+  if (f->output && !plot && drawn && !f->model) plot = "halo.svg";
+  if (plot && !drawn) return TG_ERR_MACHINE; /* its message is set */
+  if (plot) {
+    TG_TRY(tg_path_join(f->output && !strchr(plot, '/') ? f->output : "", plot, b->plot_path,
+                        sizeof b->plot_path));
+    TG_TRY(tg_plot_check_name(b->plot_path));
+  }
+  if (!lines || f->model) return TG_OK;
+  TG_TRY(tg_path_join(f->output && !strchr(lines, '/') ? f->output : "", lines, b->lines_path,
+                      sizeof b->lines_path));
+  TG_TRY(tg_new_file_open(b->lines_path, &b->file));
+  b->lines = b->file.stream;
+  return TG_OK;
+}
+
+/* What the predictions are made of: measured here, or as two H200 have it, but for what is given.
+ */
+static void set_outlook(bench* b) {
+  const fields* f = &b->f;
+  tg_cli_halo_outlook* o = &b->outlook;
+  tg_device_halo_constants* c = &o->constants;
+  bool given = !isnan(f->flag_us) || !isnan(f->bandwidth) || !isnan(f->node_us);
+  bool measured = c->flag_s > 0;
+  if (!measured) *c = tg_bench_halo_two_h200;
+  o->source = measured ? (given ? "as given, else measured here" : "measured here")
+              : given  ? "as given, else as two H200 measured on 2026-11-30"
+                       : "of two H200, measured on 2026-11-30: not of this machine";
+  o->fabric = tg_bench_halo_ndr;
+  o->reach = f->reach;
+  o->element = strcmp(f->precision, "double") == 0 ? sizeof(double) : sizeof(float);
+  if (!isnan(f->flag_us)) c->flag_s = f->flag_us * 1e-6;
+  if (!isnan(f->bandwidth)) c->bytes_per_s = f->bandwidth * 1e9;
+  if (!isnan(f->node_us)) c->node_s = f->node_us * 1e-6;
+  if (!isnan(f->fabric_latency)) o->fabric.latency_s = f->fabric_latency * 1e-6;
+  if (!isnan(f->fabric_bandwidth)) o->fabric.bytes_per_s = f->fabric_bandwidth * 1e9;
+  if (!isnan(f->fabric_message)) o->fabric.message_s = f->fabric_message * 1e-6;
+}
+
+static void print_machine(const bench* b, int there) {
+  tg_cli_machine machine = tg_cli_machine_query();
+  tg_device_info info;
+  if (b->on_gpus && tg_device_query(0, &info) == TG_OK)
+    printf("throng %s on %d x %s\n", TG_VERSION, there, info.name);
+  else
+    printf("throng %s on CPUs: %s, %d threads usable\n", TG_VERSION, machine.cpu_model,
+           machine.usable_threads);
+  tg_cli_halo_print_legend(b->on_gpus);
+}
+
+/* PE 0, when all is measured, or nothing was to be. */
+static void print_end(const bench* b) {
+  static const int both[] = {45000, 180000};
+  const int* sizes = b->f.atoms == INT_MIN ? both : &b->f.atoms;
+  int count = b->f.atoms == INT_MIN ? 2 : 1;
+  if (!b->f.json) {
+    tg_cli_halo_print_outlook(&b->outlook, sizes, count);
+    return;
+  }
+  tg_json json = tg_json_on(stdout, true);
+  tg_json_open_object(&json, NULL);
+  tg_json_text(&json, "benchmark", "halo");
+  tg_json_text(&json, "version", TG_VERSION);
+  tg_json_open_array(&json, "measurements");
+  for (int i = 0; i < b->record_count; i++) tg_cli_halo_json_record(&json, &b->records[i]);
+  tg_json_close_array(&json);
+  tg_cli_halo_json_outlook(&json, &b->outlook, sizes, count);
+  tg_json_close_object(&json);
+}
+
+/* What was measured is kept, also when a later case failed. */
+static tg_status finish(bench* b, tg_status status) {
+  if (b->lines) {
+    tg_status written = tg_new_file_commit(&b->file);
+    if (status == TG_OK) status = written;
+  }
+  TG_TRY(status);
+  set_outlook(b);
+  print_end(b);
+  if (b->plot_path[0]) TG_TRY(tg_cli_halo_plot(b->records, b->record_count, b->plot_path));
+  if (!b->f.json && b->lines) printf("written to %s\n", b->lines_path);
+  if (!b->f.json && b->plot_path[0]) printf("written to %s\n", b->plot_path);
+  return TG_OK;
+}
+
+/* Timelines instead of measurements; on the CPUs where there is no GPU. */
+static tg_status write_trace(const bench* b, int there) {
+  const fields* f = &b->f;
+  char path[4096];
+  tg_bench_trace_params params = {.atoms = b->sizes[0],
                                   .reach = f->reach,
                                   .grid = {2, 2, 1},
-                                  .gpus = f->gpus     ? f->gpus
+                                  .gpus = f->gpus > 0 ? f->gpus
                                           : there < 4 ? there
                                                       : 4,
                                   .double_precision = strcmp(f->precision, "double") == 0};
   tg_bench_trace_row rows[TG_BENCH_TRACE_ROWS];
   int count = 0;
-  if (f->pe) TG_TRY(read_grid(f->pe, params.grid));
-  TG_TRY(tg_bench_trace_write(&params, f->trace, rows, &count));
+  if (f->pe) TG_TRY(tg_cli_halo_choose_grid(b, params.atoms, b->pe_count, params.grid));
+  if (f->output) TG_TRY(tg_folder_make(f->output));
+  TG_TRY(tg_path_join(f->output && !strchr(f->trace, '/') ? f->output : "", f->trace, path,
+                      sizeof path));
+  TG_TRY(tg_bench_trace_write(&params, path, rows, &count));
   for (int i = 0; i < count; i++)
     printf("%-36s %8.1f us a step, recording included; %zu events\n", rows[i].name, rows[i].step_us,
            rows[i].events);
-  printf("written to %s: open it at https://ui.perfetto.dev\n", f->trace);
+  printf("written to %s: open it at https://ui.perfetto.dev\n", path);
   return TG_OK;
 }
 
 static tg_status run(int argc, char** argv) {
   static bench b;
-  b = (bench){.f = {.halo = "all", .precision = "single", .repeats = 9, .reach = 1.1}};
+  b = (bench){.f = {.halo = "all",
+                    .force_return = "all",
+                    .path = "all",
+                    .precision = "single",
+                    .atoms = INT_MIN,
+                    .gpus = INT_MIN,
+                    .repeats = 9,
+                    .reach = 1.1,
+                    .flag_us = NAN,
+                    .bandwidth = NAN,
+                    .node_us = NAN,
+                    .fabric_latency = NAN,
+                    .fabric_bandwidth = NAN,
+                    .fabric_message = NAN}};
   TG_TRY(tg_cli_options_parse(options, argc, argv, &b.f, NULL));
-  if (!tg_cli_speaks()) return TG_OK;
-  int there = tg_device_count();
-  if (b.f.trace) return write_trace(&b.f, there);
-  if (there == 0) return tg_fail(TG_ERR_MACHINE, "bench halo: %s", tg_device_reason());
-  tg_new_file file;
-  if (b.f.json_lines) {
-    TG_TRY(tg_new_file_open(b.f.json_lines, &file));
-    b.lines = file.stream;
-  }
-  tg_device_info info;
-  tg_status status = tg_device_query(0, &info);
-  if (status == TG_OK)
-    printf(
-        "throng %s, %d x %s, reach %g nm, %s precision; per step and card: ln launches, wt "
-        "blocking waits\n",
-        TG_VERSION, there, info.name, b.f.reach, b.f.precision);
-  if (b.f.gpus && status == TG_OK) status = run_gpus(&b, b.f.gpus);
-  for (int gpus = there < 2 ? there : 2; gpus >= 1 && !b.f.gpus && status == TG_OK; gpus--)
-    status = run_gpus(&b, gpus);
-  if (b.f.json_lines) {
-    /* what was measured is kept, also when a later case failed */
-    tg_status written = tg_new_file_commit(&file);
-    if (status == TG_OK) status = written;
-  }
-  if (status == TG_OK && b.f.plot) status = draw(&b);
-  return status;
+  TG_TRY(check(&b));
+  if ((b.f.model || b.f.trace) && !tg_cli_speaks()) return TG_OK;
+  int there = b.f.gpus == 0 || b.f.model ? 0 : tg_device_count();
+  if (!b.f.model) TG_TRY(choose_machine(&b, there));
+  b.sizes[0] = b.f.atoms == INT_MIN ? 45000 : b.f.atoms;
+  b.sizes[1] = 180000;
+  if (b.f.trace) return write_trace(&b, there);
+  b.size_count = b.f.atoms == INT_MIN && b.on_gpus ? 2 : 1;
+  if (tg_cli_speaks()) b.begun = open_files(&b);
+  if (b.f.model) return b.begun == TG_OK ? finish(&b, TG_OK) : b.begun;
+  if (tg_cli_speaks() && b.begun == TG_OK && !b.f.json) print_machine(&b, there);
+  tg_status status = tg_cli_halo_measure(&b, there);
+  return tg_cli_speaks() ? finish(&b, status) : status;
 }
 
 static const tg_cli_example examples[] = {
-    {"throng bench halo", "every schedule on one GPU and on two"},
-    {"throng bench halo --halo direct --atoms 45000 --json-lines halo.jsonl",
-     "one schedule, one size, results as JSON lines"},
+    {"throng bench halo --plot halo.svg",
+     "every schedule, on the GPUs of this machine, or where there are none on its CPUs"},
+    {"throng bench halo --gpus 0 --pe 2 --halo direct --json-lines halo.jsonl",
+     "one schedule between two PEs on CPUs, also as JSON lines"},
+    {"mpirun -n 2 throng bench halo", "between processes"},
+    {"throng bench halo --model --fabric-latency 3 --fabric-bandwidth 23",
+     "what to expect of 4, 8 and 72 GPUs, over NVLink and over a network of one's own"},
     {"throng bench halo --trace build/halo-trace.json",
      "what happens when: driven by the CPU, and by flags; works without a GPU, too"},
     {NULL, NULL},
@@ -304,14 +314,20 @@ static const tg_cli_example examples[] = {
 
 const tg_cli_verb tg_cli_bench_halo_verb = {
     .name = "bench halo",
-    .summary = "time of a halo exchange between GPUs, by schedule, against its model",
+    .summary = "time of a halo exchange between GPUs or CPUs, by schedule, against its model",
     .usage = "[options]",
     .text =
-        "Random atoms at 100 per cubic nanometre exchange positions and forces; the constants of "
-        "the model (a flag's way, a launch, the link) are measured in the same run. x is the "
-        "exchange of positions alone, its receivers confirming that they have read; f is the "
-        "difference to a whole step. CPU% is the share of wall time in blocking waits of the host, "
-        "flag% that in waits for flags on the devices.",
+        "Random atoms at 100 per cubic nanometre exchange positions (x) and forces (f). Each "
+        "schedule is checked, then timed; on CPUs the schedules take turns. Counts of launches, "
+        "messages and blocking waits are counted where they happen.\n\n"
+        "The model of a step: a latency for each hop that follows another (staged: the pulses "
+        "there and back; direct: one each way), bytes over a bandwidth, and launches or further "
+        "messages. Its constants are measured in the same run. What is above the model is the work "
+        "of packing and adding, and waiting for PEs that are late.\n\n"
+        "On GPUs x is the exchange of positions alone, its receivers confirming that they have "
+        "read, and f the difference to a whole step; on CPUs both are parts of the step. At the "
+        "end the model's steps for 4, 8 and 72 GPUs, over NVLink and over a slower network, where "
+        "every put carries its signal; host, fused and direct.",
     .options = options,
     .examples = examples,
     .run = run,

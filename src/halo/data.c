@@ -26,29 +26,31 @@ void tg_halo_gather(const tg_halo_data* data, const uint32_t* index, size_t coun
     gather_sized(data, index, count, out, data->size);
 }
 
+/* Shifts in the array's precision; one of them, the usual number, is added without a loop. */
+#define PACK_SHIFTED(type)                                                                         \
+  static void pack_##type(const tg_halo_data* data, const uint32_t* index, size_t count,           \
+                          const double(*shift)[3], int shift_count, type(*to)[3]) {                \
+    const type(*x)[3] = (const type(*)[3])(const void*)data->base;                                 \
+    const type first[3] = {(type)shift[0][0], (type)shift[0][1], (type)shift[0][2]};               \
+    for (size_t i = 0; i < count; i++)                                                             \
+      for (int d = 0; d < 3; d++) to[i][d] = x[index[i]][d] + first[d];                            \
+    for (int s = 1; s < shift_count; s++) {                                                        \
+      const type next[3] = {(type)shift[s][0], (type)shift[s][1], (type)shift[s][2]};              \
+      for (size_t i = 0; i < count; i++)                                                           \
+        for (int d = 0; d < 3; d++) to[i][d] += next[d];                                           \
+    }                                                                                              \
+  }
+PACK_SHIFTED(float)
+PACK_SHIFTED(double)
+
 void tg_halo_pack(const tg_halo_data* data, const uint32_t* index, size_t count,
                   const double (*shift)[3], int shift_count, void* out) {
-  if (data->shifted && data->kind == TG_HALO_DOUBLE3) {
-    const double(*x)[3] = (const double(*)[3])(const void*)data->base;
-    double(*to)[3] = out;
-    for (size_t i = 0; i < count; i++)
-      for (int d = 0; d < 3; d++) {
-        double value = x[index[i]][d];
-        for (int s = 0; s < shift_count; s++) value += shift[s][d];
-        to[i][d] = value;
-      }
-  } else if (data->shifted && data->kind == TG_HALO_FLOAT3) {
-    const float(*x)[3] = (const float(*)[3])(const void*)data->base;
-    float(*to)[3] = out;
-    for (size_t i = 0; i < count; i++)
-      for (int d = 0; d < 3; d++) {
-        float value = x[index[i]][d];
-        for (int s = 0; s < shift_count; s++) value += (float)shift[s][d];
-        to[i][d] = value;
-      }
-  } else {
+  if (data->shifted && shift_count > 0 && data->kind == TG_HALO_DOUBLE3)
+    pack_double(data, index, count, shift, shift_count, out);
+  else if (data->shifted && shift_count > 0 && data->kind == TG_HALO_FLOAT3)
+    pack_float(data, index, count, shift, shift_count, out);
+  else
     tg_halo_gather(data, index, count, out);
-  }
 }
 
 void tg_halo_pack_slice(const tg_halo_data* data, size_t first, size_t count, void* out) {

@@ -19,6 +19,7 @@ static tg_status transfer(tg_halo* halo, int p, bool up, const void* send, size_
   tg_status status =
       tg_world_exchange(halo->world, to, send, send_bytes, from, receive, receive_bytes);
   halo->counters.wait_s += tg_time_now() - start;
+  halo->counters.waits++; /* for the message that comes, and the receipt of the one that goes */
   halo->counters.messages++;
   halo->counters.bytes_sent += (int64_t)send_bytes;
   tg_halo_received(halo, p, up, from, begin);

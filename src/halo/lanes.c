@@ -140,6 +140,7 @@ static tg_status wait_any(tg_halo* halo, const tg_halo_data* data, int count, ui
                 halo->counters.exchanges);
   tg_status status = tg_symmetric_wait_any(l->memory, l->sources, count, value, which);
   halo->counters.wait_s += tg_time_now() - start;
+  halo->counters.waits++;
   return status;
 }
 

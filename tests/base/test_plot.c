@@ -42,8 +42,9 @@ static int entries_of_scratch(void) {
 static void pictures_are_drawn(void** state) {
   (void)state;
   if (gnuplot_is_missing()) skip();
-  const tg_plot_curve curves[] = {
-      {"it's_a 'label'", X, Y, 4, 0}, {"", X, Z, 4, 1}, {NULL, X, Z, 1, 1}};
+  const tg_plot_curve curves[] = {{.label = "it's_a 'label'", .x = X, .y = Y, .count = 4},
+                                  {.label = "", .x = X, .y = Z, .count = 4, .panel = 1},
+                                  {.x = X, .y = Z, .count = 1, .panel = 1}};
   tg_plot plot = {.title = "Energy & 'drift' <kJ/mol>",
                   .x_label = "time / ps",
                   .curves = curves,
@@ -68,7 +69,8 @@ static void panels_can_share_a_span(void** state) {
   (void)state;
   if (gnuplot_is_missing()) skip();
   const double flat[] = {10, 10.001, 10.002, 10.003};
-  const tg_plot_curve curves[] = {{NULL, X, Z, 4, 0}, {NULL, X, flat, 4, 1}};
+  const tg_plot_curve curves[] = {{.x = X, .y = Z, .count = 4},
+                                  {.x = X, .y = flat, .count = 4, .panel = 1}};
   tg_plot plot = {.title = "t",
                   .x_label = "x",
                   .curves = curves,
@@ -87,9 +89,35 @@ static void panels_can_share_a_span(void** state) {
   assert_non_null(strstr(text, "9<"));
 }
 
+/* Bars stand over their names. */
+static void bars_have_names(void** state) {
+  (void)state;
+  if (gnuplot_is_missing()) skip();
+  const double three[] = {30, 3, 300};
+  static const char* const names[] = {"2x1x1", "it's", "2x2x2"};
+  const tg_plot_curve curves[] = {
+      {.label = "bars", .x = X, .y = three, .count = 3, .style = TG_PLOT_BARS, .width = 0.5},
+      {.label = "dots", .x = X, .y = three, .count = 3, .style = TG_PLOT_DOTS}};
+  tg_plot plot = {.title = "t",
+                  .x_label = "x",
+                  .panel_labels = {"y"},
+                  .curves = curves,
+                  .curve_count = 2,
+                  .log_y = 1,
+                  .x_names = names,
+                  .x_name_count = 3};
+  const char* svg = scratch_path(folder, "bars.svg");
+  assert_int_equal(tg_plot_write(&plot, svg), TG_OK);
+  const char* text = scratch_read(svg);
+  for (int i = 0; i < 3; i++) assert_non_null(strstr(text, names[i]));
+  int boxes = 0;
+  for (const char* at = text; (at = strstr(at, "<polygon")); at++) boxes++;
+  assert_true(boxes >= 3);
+}
+
 static void what_cannot_be_drawn_is_refused(void** state) {
   (void)state;
-  const tg_plot_curve curve = {"", X, Z, 2, 0};
+  const tg_plot_curve curve = {.label = "", .x = X, .y = Z, .count = 2};
   tg_plot plot = {.title = "t", .x_label = "x", .curves = &curve, .curve_count = 1};
   int before = entries_of_scratch();
   assert_int_equal(tg_plot_write(&plot, scratch_path(folder, "plot.pdf")), TG_ERR_INPUT);
@@ -105,7 +133,7 @@ static void a_missing_gnuplot_is_named(void** state) {
   char path[4096];
   snprintf(path, sizeof path, "%s", getenv("PATH"));
   setenv("PATH", folder, 1);
-  const tg_plot_curve curve = {"", X, Z, 4, 0};
+  const tg_plot_curve curve = {.label = "", .x = X, .y = Z, .count = 4};
   tg_plot plot = {.title = "t", .x_label = "x", .curves = &curve, .curve_count = 1};
   tg_status status = tg_plot_write(&plot, scratch_path(folder, "absent.svg"));
   setenv("PATH", path, 1);
@@ -119,6 +147,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pictures_are_drawn),
       cmocka_unit_test(panels_can_share_a_span),
+      cmocka_unit_test(bars_have_names),
       cmocka_unit_test(what_cannot_be_drawn_is_refused),
       cmocka_unit_test(a_missing_gnuplot_is_named),
   };

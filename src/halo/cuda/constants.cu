@@ -124,6 +124,25 @@ static tg_status measure_launches(const tg_cards* cards, tg_device_halo_constant
   return TG_OK;
 }
 
+/* A kernel launched and waited for, as schedule host does: what the wait adds to the launch. */
+static tg_status measure_wait(const tg_cards* cards, double launch_s, double* out) {
+  enum { WAITS = 100 };
+  cudaStream_t stream = cards->card[0].stream;
+  int device = cards->card[0].device;
+  std::vector<double> taken;
+  TG_TRY(pick(cards, 0));
+  for (int repeat = 0; repeat < REPEATS; repeat++) {
+    double start = tg_time_now();
+    for (int i = 0; i < WAITS; i++) {
+      nothing<<<1, 32, 0, stream>>>();
+      TG_TRY(ok(cudaStreamSynchronize(stream), device));
+    }
+    taken.push_back((tg_time_now() - start) / WAITS);
+  }
+  *out = std::max(median(taken) - launch_s, 0.0);
+  return TG_OK;
+}
+
 /* memory: [card], twice STORE_BYTES. */
 static tg_status measure_stores(const tg_cards* cards, char* const* memory, double* out) {
   std::vector<double> rates;
@@ -169,6 +188,7 @@ tg_status tg_device_halo_measure(int gpus, tg_device_halo_constants* out) {
   }
   if (status == TG_OK) status = measure_flag(&cards, memory, &found.flag_s);
   if (status == TG_OK) status = measure_launches(&cards, &found);
+  if (status == TG_OK) status = measure_wait(&cards, found.launch_s, &found.wait_s);
   if (status == TG_OK) status = measure_stores(&cards, memory, &found.bytes_per_s);
   for (int i = 0; i < cards.count; i++) cudaFree(memory[i]);
   tg_cards_close(&cards);
