@@ -45,7 +45,7 @@ step() {
 # The words that a test's source wants it to be run with: `RUN: WORD...` by itself, `RUN-MPI: WORD...` as two
 # processes.
 words_of() { # NAME KEY
-  sed -n "s/^.* $2: *//p" "tests/${1%%_*}/${1#*_}.cu" 2>/dev/null | head -n 1
+  sed -n "s/ *\*\/ *$//; s/^.* $2: *//p" "tests/${1%%_*}/${1#*_}.cu" 2>/dev/null | head -n 1
 }
 launch="mpirun -n 2"
 if mpirun --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
