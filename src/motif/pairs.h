@@ -44,6 +44,12 @@ typedef struct tg_pairs {
  * this machine, whatever the pairs. */
 typedef const char* (*tg_pairs_refuses)(const tg_pairs* pairs);
 
+/** The refusals of the three methods themselves: a form of the states that they need is not kept.
+ */
+const char* tg_pairs_need_array(const tg_pairs* pairs);
+const char* tg_pairs_need_word64(const tg_pairs* pairs);
+const char* tg_pairs_need_bits(const tg_pairs* pairs);
+
 typedef struct tg_filter_version {
   const char* name;   /* unique in the backend, begins with its method: "word64", "bits mma" */
   const char* method; /* "array", "word64", "bits" */

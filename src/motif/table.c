@@ -7,7 +7,7 @@
 #include "motif/backends.h"
 
 const tg_motif_table* const* tg_motif_tables(void) {
-  static const tg_motif_table* const tables[] = {&tg_motif_table_ref, NULL};
+  static const tg_motif_table* const tables[] = {&tg_motif_table_ref, &tg_motif_table_omp, NULL};
   return tables;
 }
 

@@ -65,22 +65,6 @@ void tg_ref_each_hit(const tg_pairs* pairs, tg_ref_accepts accepts, tg_ref_visit
       }
 }
 
-const char* tg_ref_needs_array(const tg_pairs* pairs) {
-  if (pairs && !(pairs->rows.orbital && pairs->columns.orbital))
-    return "the states are kept without their lists of orbitals";
-  return NULL;
-}
-const char* tg_ref_needs_word64(const tg_pairs* pairs) {
-  if (pairs && !(pairs->rows.low && pairs->columns.low))
-    return "the states are kept without the word of their lowest orbitals";
-  return tg_ref_needs_array(pairs);
-}
-const char* tg_ref_needs_bits(const tg_pairs* pairs) {
-  if (pairs && !(pairs->rows.bits && pairs->columns.bits))
-    return "the states are kept without their bits";
-  return NULL;
-}
-
 static void add_one(void* counts, size_t row, size_t column) {
   (void)column;
   ((uint32_t*)counts)[row]++;
@@ -103,9 +87,9 @@ static tg_status count_bits(const tg_pairs* pairs, uint32_t* counts) {
 }
 
 const tg_filter_version tg_ref_filters[] = {
-    {"array", "array", tg_ref_needs_array, count_array},
-    {"word64", "word64", tg_ref_needs_word64, count_word64},
-    {"bits", "bits", tg_ref_needs_bits, count_bits},
+    {"array", "array", tg_pairs_need_array, count_array},
+    {"word64", "word64", tg_pairs_need_word64, count_word64},
+    {"bits", "bits", tg_pairs_need_bits, count_bits},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -140,9 +124,9 @@ static tg_status fill_bits(const tg_pairs* pairs, const uint64_t* offsets, uint3
 }
 
 const tg_fill_version tg_ref_fills[] = {
-    {"array ranked", "array", true, tg_ref_needs_array, fill_array},
-    {"word64 ranked", "word64", true, tg_ref_needs_word64, fill_word64},
-    {"bits ranked", "bits", true, tg_ref_needs_bits, fill_bits},
+    {"array ranked", "array", true, tg_pairs_need_array, fill_array},
+    {"word64 ranked", "word64", true, tg_pairs_need_word64, fill_word64},
+    {"bits ranked", "bits", true, tg_pairs_need_bits, fill_bits},
     {NULL, NULL, false, NULL, NULL},
 };
 
@@ -171,6 +155,6 @@ static tg_status collect(const tg_pairs* pairs, uint64_t capacity, uint64_t* off
 }
 
 const tg_collect_version tg_ref_collects[] = {
-    {"array private", "array", true, tg_ref_needs_array, collect},
+    {"array private", "array", true, tg_pairs_need_array, collect},
     {NULL, NULL, false, NULL, NULL},
 };

@@ -19,9 +19,4 @@ typedef void (*tg_ref_visit)(void* context, size_t row, size_t column);
 void tg_ref_each_hit(const tg_pairs* pairs, tg_ref_accepts accepts, tg_ref_visit visit,
                      void* context);
 
-/** The refusals of the three methods: the form of the states is missing. */
-const char* tg_ref_needs_array(const tg_pairs* pairs);
-const char* tg_ref_needs_word64(const tg_pairs* pairs);
-const char* tg_ref_needs_bits(const tg_pairs* pairs);
-
 #endif

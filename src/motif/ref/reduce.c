@@ -65,7 +65,7 @@ static tg_status expect(const tg_expectation* what, void* scratch) {
 
 static const char* refuses_expect(const tg_pairs* pairs) {
   if (pairs && pairs->d > TG_DIFFERENCE_MOST) return "more than 8 particles may have moved";
-  return tg_ref_needs_array(pairs);
+  return tg_pairs_need_array(pairs);
 }
 
 const tg_expect_version tg_ref_expects[] = {
