@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/timer.h"
 
@@ -166,6 +167,8 @@ static tg_status make_scratch(tg_motif_case* c) {
 }
 
 static tg_status time_once(const tg_motif_entry* e, int threads, double* seconds) {
+  if (tg_interrupt_requested())
+    return tg_fail(TG_ERR_INTERRUPTED, "bench motif: interrupted; what was measured is kept");
   const double start = tg_time_now();
   TG_TRY(tg_motif_entry_run(e, threads));
   *seconds = tg_time_now() - start;
@@ -174,10 +177,10 @@ static tg_status time_once(const tg_motif_entry* e, int threads, double* seconds
 
 /* Runs a few rows, then as many more as the budget allows, at least as many as before. */
 static tg_status warm_up(tg_motif_case* c, tg_motif_entry* e) {
-  enum { FEW = 128 };
+  enum { FEW = 16 };
   const size_t all = e->rows;
   const int threads = c->params->threads;
-  double seconds;
+  double seconds = 0;
   if (all > FEW) {
     e->rows = FEW;
     TG_TRY(time_once(e, threads, &seconds)); /* the first run may load a kernel */

@@ -15,19 +15,27 @@ static tg_pairs pairs_of(const tg_motif_entry* e) {
   return pairs;
 }
 
-/* Reads both arrays of reduce once, eight sums at a time. */
+/* Reads both arrays of reduce once, asking for them as early as the fastest reduce does. */
 static void stream(const tg_motif_site* s, int threads) {
-  const size_t count = s->count;
+  enum { LINE = 16, AHEAD = 512 };
+  const size_t count = s->count / LINE * LINE;
   const uint32_t* bins = s->bins;
   const double* values = s->values;
   double sum = 0;
   uint32_t bits = 0;
   (void)threads;
-#pragma omp parallel for simd schedule(static) num_threads(threads) default(none) \
+#pragma omp parallel for schedule(static) num_threads(threads) default(none) \
     shared(count, bins, values) reduction(+ : sum) reduction(^ : bits)
-  for (size_t i = 0; i < count; i++) {
-    sum += values[i];
-    bits ^= bins[i];
+  for (size_t i = 0; i < count; i += LINE) {
+    double four[4] = {0};
+    __builtin_prefetch(bins + i + 2 * AHEAD);
+    __builtin_prefetch(values + i + AHEAD);
+    __builtin_prefetch(values + i + AHEAD + LINE / 2);
+    for (size_t k = 0; k < LINE; k++) {
+      four[k % 4] += values[i + k];
+      bits ^= bins[i + k];
+    }
+    sum += four[0] + four[1] + four[2] + four[3];
   }
   s->sums[0] = sum + bits;
 }

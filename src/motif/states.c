@@ -43,7 +43,7 @@ static tg_status check_size(size_t count, uint32_t particles, uint32_t orbitals)
 static tg_status make_room(size_t count, uint32_t particles, uint32_t orbitals, tg_states* out) {
   TG_TRY(check_size(count, particles, orbitals));
   tg_states s = {.count = count,
-                 .stride = (count + 63) / 64 * 64,
+                 .stride = ((count + 63) / 64 | 1) * 64,
                  .particles = particles,
                  .orbitals = orbitals,
                  .words = (orbitals + 63) / 64};

@@ -43,7 +43,9 @@ static const double TG_STATES_SPREAD = 36; /* orbitals */
 /** A set of states, or a slice of one (which owns nothing). */
 typedef struct tg_states {
   size_t count;
-  size_t stride; /* between planes, elements; at least count, and a multiple of 64 */
+  /* Between planes, elements: at least count. An odd multiple of 64 here, so that the planes of a
+   * power of two of states do not meet in the same few sets of a cache. */
+  size_t stride;
   uint32_t particles, orbitals;
   uint32_t words;    /* W; 0 where bits is NULL */
   uint64_t* low;     /* [stride] */
