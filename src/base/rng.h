@@ -15,6 +15,7 @@ typedef enum tg_rng_purpose {
   TG_RNG_BUILD = 3,
   TG_RNG_TEST = 4,
   TG_RNG_START_VECTOR = 5,
+  TG_RNG_STATES = 6,
 } tg_rng_purpose;
 
 typedef struct tg_rng {

@@ -4,7 +4,8 @@
 /* Every verb, in the order of the help: X(name) stands for `const tg_cli_verb tg_cli_<name>_verb`,
  * defined in cli/<name>.c beside the function that runs it. */
 #define TG_CLI_VERBS(X)                                                                            \
-  X(md_check) X(md_energy) X(md_run) X(md_build) X(bench_md_cpu) X(bench_halo) X(info)
+  X(md_check)                                                                                      \
+  X(md_energy) X(md_run) X(md_build) X(bench_md_cpu) X(bench_halo) X(bench_motif) X(info)
 
 #define DECLARE(name) extern const tg_cli_verb tg_cli_##name##_verb;
 TG_CLI_VERBS(DECLARE)

@@ -7,7 +7,8 @@
  *
  * Filter and fill need a predicate that inlines, so they are generic: the header of a backend
  * (motif/ref/..., motif/omp/...) holds them as macros that define a function for one predicate;
- * scan and reduce are plain functions behind the table below. */
+ * scan and reduce are plain functions behind the table below. The motifs for many-fermion states,
+ * in many versions, are behind the tables of motif/table.h. */
 #ifndef TG_MOTIF_MOTIF_H
 #define TG_MOTIF_MOTIF_H
 
@@ -18,9 +19,8 @@
 
 typedef struct tg_motif_ops {
   const char* name;
-  /** offsets: [count + 1]; offsets[0] = 0, offsets[i+1] = offsets[i] + counts[i]. counts and
-   * offsets may be the same array shifted by nothing only if offsets == counts is never asked for.
-   * threads >= 1. */
+  /** offsets: [count + 1]; offsets[0] = 0, offsets[i+1] = offsets[i] + counts[i]. The arrays do not
+   * overlap. threads >= 1. */
   void (*scan32)(size_t count, const uint32_t* counts, uint64_t* offsets, int threads);
   void (*scan64)(size_t count, const uint64_t* counts, uint64_t* offsets, int threads);
   /** sums: [m] += for each i: values[i] into bin[i] (bin[i] < m). Deterministic for given threads.

@@ -4,6 +4,7 @@
  * reduce. */
 #include "base/memory.h"
 #include "motif/backends.h"
+#include "motif/omp/table.h"
 
 enum { MOST_PARTS = 256, SMALL = 4096 };
 
@@ -17,56 +18,12 @@ static size_t part_begin(size_t count, int part, int parts) {
          (count % (size_t)parts) * (size_t)part / (size_t)parts;
 }
 
-/* Both scans: sums of the parts, offsets of the parts, then each part on its own. */
 static void scan32(size_t count, const uint32_t* counts, uint64_t* offsets, int threads) {
-  const int parts = part_count(count, threads);
-  uint64_t before[MOST_PARTS + 1] = {0};
-#pragma omp parallel for schedule(static, 1) num_threads(parts) default(none)                      \
-    shared(count, counts, before, parts)
-  for (int p = 0; p < parts; p++) {
-    uint64_t sum = 0;
-    for (size_t i = part_begin(count, p, parts); i < part_begin(count, p + 1, parts); i++) {
-      sum += counts[i];
-    }
-    before[p + 1] = sum;
-  }
-  for (int p = 0; p < parts; p++) before[p + 1] += before[p];
-#pragma omp parallel for schedule(static, 1) num_threads(parts) default(none)                      \
-    shared(count, counts, offsets, before, parts)
-  for (int p = 0; p < parts; p++) {
-    uint64_t sum = before[p];
-    for (size_t i = part_begin(count, p, parts); i < part_begin(count, p + 1, parts); i++) {
-      offsets[i] = sum;
-      sum += counts[i];
-    }
-  }
-  offsets[count] = before[parts];
+  tg_omp_two_pass_offsets(count, counts, offsets, NULL, threads);
 }
 
 static void scan64(size_t count, const uint64_t* counts, uint64_t* offsets, int threads) {
-  const int parts = part_count(count, threads);
-  uint64_t before[MOST_PARTS + 1] = {0};
-#pragma omp parallel for schedule(static, 1) num_threads(parts) default(none)                      \
-    shared(count, counts, before, parts)
-  for (int p = 0; p < parts; p++) {
-    uint64_t sum = 0;
-    for (size_t i = part_begin(count, p, parts); i < part_begin(count, p + 1, parts); i++) {
-      sum += counts[i];
-    }
-    before[p + 1] = sum;
-  }
-  for (int p = 0; p < parts; p++) before[p + 1] += before[p];
-#pragma omp parallel for schedule(static, 1) num_threads(parts) default(none)                      \
-    shared(count, counts, offsets, before, parts)
-  for (int p = 0; p < parts; p++) {
-    uint64_t sum = before[p];
-    for (size_t i = part_begin(count, p, parts); i < part_begin(count, p + 1, parts); i++) {
-      const uint64_t here = counts[i];
-      offsets[i] = sum;
-      sum += here;
-    }
-  }
-  offsets[count] = before[parts];
+  tg_omp_two_pass_u64(count, counts, offsets, NULL, threads);
 }
 
 /* Each part adds into bins of its own. Without memory for them the sum is done serially: reduce has

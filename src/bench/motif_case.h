@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file bench/motif_case.h  One case of the motifs' benchmark: its input in the memory of every
+ * backend, and the versions that are timed on it in turns. */
+#ifndef TG_BENCH_MOTIF_CASE_H
+#define TG_BENCH_MOTIF_CASE_H
+
+#include "bench/motif.h"
+
+enum { TG_MOTIF_MOST_ENTRIES = 96, TG_MOTIF_MOST_SITES = 16 };
+
+/* The input and the places for answers, in one backend's memory. */
+typedef struct tg_motif_site {
+  const tg_motif_table* table;
+  tg_pairs pairs;
+  uint32_t *counts, *cursor, *hits, *narrow, *narrow_sums, *bins;
+  uint64_t* offsets;
+  uint64_t hit_count; /* room of hits */
+  double *values, *sums, *x, *y;
+  size_t count; /* of narrow, or of bins */
+  uint32_t m;
+  void* scratch;
+} tg_motif_site;
+
+typedef enum tg_motif_kind {
+  TG_MOTIF_COUNT,
+  TG_MOTIF_FILL,
+  TG_MOTIF_COLLECT,
+  TG_MOTIF_SCAN,
+  TG_MOTIF_REDUCE,
+  TG_MOTIF_EXPECT,
+  TG_MOTIF_COPY, /* yardsticks */
+  TG_MOTIF_STREAM,
+} tg_motif_kind;
+
+typedef struct tg_motif_entry {
+  tg_motif_kind kind;
+  const char* name;
+  const void* version; /* of the table's list of that kind */
+  tg_motif_site* site;
+  size_t rows; /* that are run, of pairs */
+  double times[TG_BENCH_MOTIF_REPEATS];
+} tg_motif_entry;
+
+typedef struct tg_motif_case {
+  const tg_bench_motif_params* params;
+  tg_states rows, columns; /* in host memory */
+  uint64_t* offsets;       /* [rows + 1], host: of all hits, where a fill is timed */
+  uint32_t *narrow, *bins; /* host */
+  double *values, *x, *y;
+  size_t count;
+  uint32_t m;
+  tg_motif_site sites[TG_MOTIF_MOST_SITES];
+  int site_count;
+  tg_motif_entry entries[TG_MOTIF_MOST_ENTRIES];
+  int entry_count;
+  double hits, pairs; /* of the largest count that was run */
+} tg_motif_case;
+
+/** Puts what the case has in host memory into every backend's, and lists their versions of a kind.
+ * fast: leave out those that only show what another instruction set or no filter costs. */
+tg_status tg_motif_case_open(tg_motif_case* c);
+tg_status tg_motif_case_add(tg_motif_case* c, tg_motif_kind kind, bool fast);
+/** Warm-up, cutting of rows, checks, and the timing in turns. */
+tg_status tg_motif_case_run(tg_motif_case* c);
+/** Releases all, host memory too. */
+void tg_motif_case_close(tg_motif_case* c);
+
+/** Runs an entry once and waits for it. */
+tg_status tg_motif_entry_run(const tg_motif_entry* e, int threads);
+/** Compares what the last run left with ref. TG_ERR_NUMERICS where it differs. */
+tg_status tg_motif_entry_check(tg_motif_case* c, const tg_motif_entry* e);
+
+#endif

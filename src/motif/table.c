@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "motif/table.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "motif/backends.h"
+
+const tg_motif_table* const* tg_motif_tables(void) {
+  static const tg_motif_table* const tables[] = {&tg_motif_table_ref, &tg_motif_table_omp, NULL};
+  return tables;
+}
+
+const tg_motif_table* tg_motif_table_find(const char* name) {
+  for (const tg_motif_table* const* t = tg_motif_tables(); name != NULL && *t != NULL; t++)
+    if (strcmp((*t)->name, name) == 0) return *t;
+  return NULL;
+}
+
+static tg_status host_allocate(size_t bytes, const char* what, void** out) {
+  return tg_allocate(bytes, 1, what, out);
+}
+static tg_status host_copy(void* to, const void* from, size_t bytes) {
+  if (bytes > 0) memcpy(to, from, bytes);
+  return TG_OK;
+}
+static tg_status host_synchronize(void) { return TG_OK; }
+
+const tg_motif_memory tg_motif_host_memory = {host_allocate, tg_free, host_copy, host_copy,
+                                              host_synchronize};
+
+static tg_status copy_plane(const tg_motif_memory* memory, const void* from, size_t bytes,
+                            const char* what, void** out) {
+  TG_TRY(memory->allocate(bytes, what, out));
+  return memory->upload(*out, from, bytes);
+}
+
+tg_status tg_motif_states_upload(const tg_motif_table* table, const tg_states* host,
+                                 tg_states* out) {
+  const tg_motif_memory* memory = table->memory;
+  tg_states s = *host;
+  s.low = s.bits = NULL;
+  s.orbital = NULL;
+  tg_status status = TG_OK;
+  if (host->bits) {
+    TG_TRY_GOTO(copy_plane(memory, host->bits, tg_states_bits_bytes(host), "bits of states",
+                           (void**)&s.bits),
+                undo);
+    s.low = s.bits;
+  } else if (host->low) {
+    TG_TRY_GOTO(copy_plane(memory, host->low, tg_states_low_bytes(host), "low bits of states",
+                           (void**)&s.low),
+                undo);
+  }
+  if (host->orbital)
+    TG_TRY_GOTO(copy_plane(memory, host->orbital, tg_states_orbital_bytes(host),
+                           "orbitals of states", (void**)&s.orbital),
+                undo);
+  *out = s;
+  return TG_OK;
+undo:
+  tg_motif_states_free(table, &s);
+  return status;
+}
+
+void tg_motif_states_free(const tg_motif_table* table, tg_states* states) {
+  if (states->bits == NULL) table->memory->release(states->low);
+  table->memory->release(states->bits);
+  table->memory->release(states->orbital);
+  *states = (tg_states){0};
+}

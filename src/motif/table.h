@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file motif/table.h  What each backend offers of the motifs for many-fermion states.
+ *
+ * A backend lists its versions of each motif; a list ends with a name of NULL, and one of NULL is
+ * empty. A program or a test that takes its memory from the table runs unchanged on every backend.
+ * Functions may be called from one thread at a time. The engines' own motifs are in motif/motif.h.
+ */
+#ifndef TG_MOTIF_TABLE_H
+#define TG_MOTIF_TABLE_H
+
+#include "motif/operators.h"
+#include "motif/pairs.h"
+#include "motif/reduce.h"
+#include "motif/scan.h"
+
+/** Memory that the backend's functions work on. */
+typedef struct tg_motif_memory {
+  /** Aligned to a cache line, of any content. *out is NULL for 0 bytes, and on failure. */
+  tg_status (*allocate)(size_t bytes, const char* what, void** out);
+  void (*release)(void* pointer); /* NULL is allowed */
+  /** Copies from and to host memory; both have waited for what was queued, and for the copy. */
+  tg_status (*upload)(void* to, const void* from, size_t bytes);
+  tg_status (*download)(void* to, const void* from, size_t bytes);
+  /** Waits for all that is queued; reports what failed in it. */
+  tg_status (*synchronize)(void);
+} tg_motif_memory;
+
+typedef struct tg_motif_table {
+  const char* name; /* "ref", "omp", ... */
+  /** TG_OK, or TG_ERR_MACHINE and a message that says why it does not run here; NULL: it does. */
+  tg_status (*check)(void);
+  /** Words on what it runs on, into out: "host, 2 threads, AVX-512". */
+  void (*describe)(char* out, size_t size);
+  bool host; /* pointers are host pointers, and the number of threads counts */
+  const tg_motif_memory* memory;
+  const tg_filter_version* filters;
+  const tg_fill_version* fills;
+  const tg_collect_version* collects;
+  const tg_scan_version* scans;
+  const tg_reduce_version* reduces;
+  const tg_expect_version* expects;
+} tg_motif_table;
+
+/** All that are built in, in the order of the help; NULL ends. */
+const tg_motif_table* const* tg_motif_tables(void);
+/** By name; NULL for an unknown one. */
+const tg_motif_table* tg_motif_table_find(const char* name);
+
+/** Host memory, for the tables of host backends. */
+extern const tg_motif_memory tg_motif_host_memory;
+
+/** A copy of host states (a whole set, no slice) in the backend's memory. The copy has the forms
+ * that the set has. tg_motif_states_free accepts a zeroed or half-built one. */
+tg_status tg_motif_states_upload(const tg_motif_table* table, const tg_states* host,
+                                 tg_states* out);
+void tg_motif_states_free(const tg_motif_table* table, tg_states* states);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file tests/motif/tables.h  Walks over every backend's table, and memory of theirs with guards.
+ * Include after cmocka.h. */
+#ifndef TG_TESTS_MOTIF_TABLES_H
+#define TG_TESTS_MOTIF_TABLES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "motif/table.h"
+
+static const uint8_t TABLES_GUARD = 0xA5;
+enum { TABLES_GUARD_BYTES = 64 };
+
+/* The tables that run here; those that do not are named once. */
+static inline const tg_motif_table* tables_next(int* index) {
+  for (;;) {
+    const tg_motif_table* table = tg_motif_tables()[(*index)++];
+    if (table == NULL || table->check == NULL || table->check() == TG_OK) return table;
+    fprintf(stderr, "skipped: backend %s: %s\n", table->name, tg_last_error());
+  }
+}
+
+/* bytes of the backend's memory, filled with the guard's byte, and as many more behind. */
+static inline void* tables_room(const tg_motif_table* table, size_t bytes) {
+  void* out = NULL;
+  uint8_t* pattern = malloc(bytes + TABLES_GUARD_BYTES);
+  assert_non_null(pattern);
+  memset(pattern, TABLES_GUARD, bytes + TABLES_GUARD_BYTES);
+  assert_int_equal(table->memory->allocate(bytes + TABLES_GUARD_BYTES, "a test", &out), TG_OK);
+  assert_int_equal(table->memory->upload(out, pattern, bytes + TABLES_GUARD_BYTES), TG_OK);
+  free(pattern);
+  return out;
+}
+
+static inline void* tables_copy(const tg_motif_table* table, const void* from, size_t bytes) {
+  void* out = tables_room(table, bytes);
+  assert_int_equal(table->memory->upload(out, from, bytes), TG_OK);
+  return out;
+}
+
+/* Reads back into to (bytes long), checks that the guard is whole, and releases. */
+static inline void tables_take(const tg_motif_table* table, void* room, size_t bytes, void* to) {
+  uint8_t* all = malloc(bytes + TABLES_GUARD_BYTES);
+  assert_non_null(all);
+  assert_int_equal(table->memory->synchronize(), TG_OK);
+  assert_int_equal(table->memory->download(all, room, bytes + TABLES_GUARD_BYTES), TG_OK);
+  for (size_t i = 0; i < TABLES_GUARD_BYTES; i++) assert_int_equal(all[bytes + i], TABLES_GUARD);
+  if (bytes > 0) memcpy(to, all, bytes);
+  free(all);
+  table->memory->release(room);
+}
+
+static inline uint64_t tables_random(uint64_t* state) {
+  *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+  return *state >> 33;
+}
+
+#endif
