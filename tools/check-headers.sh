@@ -29,8 +29,14 @@ for path in $(find include src -name '*.h' -o -name '*.cuh' | sort); do
   case $path in
     include/throng/device/* | */cuda/* | *.cuh) device="$device $header" ;;
     *)
+      # of a variant for some processors: with their instructions
+      machine=
+      case $header in
+        motif/*_avx2.h) machine=-mavx2 ;;
+        motif/*_avx512.h) machine='-mavx512f -mavx512bw -mavx512vl -mavx512vpopcntdq' ;;
+      esac
       # shellcheck disable=SC2086 # lists of words
-      check "$header" C17 cc -std=c17 $warnings $mpi -x c -
+      check "$header" C17 cc $machine -std=c17 $warnings $mpi -x c -
       # shellcheck disable=SC2086
       case $path in
         include/*) check "$header" C++17 c++ -std=c++17 $warnings -x c++ - ;;

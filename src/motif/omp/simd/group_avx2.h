@@ -6,6 +6,7 @@
 #define TG_MOTIF_OMP_SIMD_GROUP_AVX2_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

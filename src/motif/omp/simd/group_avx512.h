@@ -10,6 +10,7 @@
 #define TG_MOTIF_OMP_SIMD_GROUP_AVX512_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,6 +4,7 @@
 #ifndef TG_MOTIF_OMP_SIMD_GROUP_PORTABLE_H
 #define TG_MOTIF_OMP_SIMD_GROUP_PORTABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
