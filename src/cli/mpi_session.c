@@ -132,7 +132,10 @@ tg_status tg_cli_mpi_end(tg_status status, bool* reporter) {
 }
 
 bool tg_cli_mpi_version(char* out, size_t size) {
-  snprintf(out, size, "throng was built without MPI; build it where mpicc is found (TG_MPI=ON)");
+  snprintf(
+      out, size,
+      "throng was built without MPI; install it (Debian: libopenmpi-dev openmpi-bin) and build "
+      "again (./dev build)");
   return false;
 }
 

@@ -25,7 +25,8 @@ tg_status tg_mpi_close(tg_world** world, tg_status status) {
 tg_status tg_mpi_open(const tg_world_params* params, tg_world** out) {
   (void)params, (void)out;
   return tg_fail(TG_ERR_MACHINE,
-                 "world: this throng was built without MPI; build it with TG_MPI=ON, or use "
+                 "world: this throng was built without MPI; install MPI "
+                 "(Debian: libopenmpi-dev openmpi-bin) and build again (./dev build), or use "
                  "--transport loop without a launcher");
 }
 
