@@ -105,21 +105,23 @@ typedef struct tg_device_halo_source {
                             as before */
 } tg_device_halo_source;
 
-/** Says what plans on the device are made from; waits for queued work. box: its vectors, nm, the
- * rows as in tg_halo_plan_triclinic; if only the diagonal is not zero, a rectangular box as for
- * tg_device_plan_make. sources: [pe_count], copied; what they lead to stays the caller's and is
- * read by each plan. NULL: of every PE the x. May be called again, when the box has changed, and
- * holds for graphs captured before. TG_ERR_INPUT with schedules host and stream, whose copies have
- * sizes that the host knows, and where the PEs are of several processes; TG_ERR_MACHINE, with
- * nothing changed, where box and reach need other messages than the halo has room for: make a new
- * halo. */
+/** Local; of a world: collective, with the same box and reach. Says what plans on the device are
+ * made from; waits for queued work. box: its vectors, nm, the rows as in tg_halo_plan_triclinic; if
+ * only the diagonal is not zero, a rectangular box as for tg_device_plan_make. sources: [pe_count],
+ * copied, of a world only this PE's; what they lead to stays the caller's and is read by each plan.
+ * NULL: of every PE the x. May be called again, when the box has changed, and holds for graphs
+ * captured before. TG_ERR_INPUT with schedules host and stream, whose copies have sizes that the
+ * host knows, and with path put, as plans are made by stores into the other PEs' memory;
+ * TG_ERR_MACHINE where box and reach need other messages than the halo has room for: make a new
+ * halo. Nothing has changed after these. */
 tg_status tg_device_halo_plan_from(tg_device_halo* halo, const double box[3][3], double reach,
                                    const tg_device_halo_source* sources);
 /** Queues a new layout, as tg_device_halo_replan gives it, made by the devices: nothing blocks, and
  * a graph may hold it. Between steps only; data of the halo parts are unspecified until the next
  * positions. A count that exceeds its capacity is cut there, so that nothing is stored where it
  * should not be, and ends the exchange: tg_device_halo_synchronize then says TG_ERR_MACHINE, with
- * the count; make a new halo. */
+ * the count (of a world: on the PE that had it; on all others, that one of them stopped); make a
+ * new halo. Every PE of a world queues it. */
 tg_status tg_device_halo_replan_on_device(tg_device_halo* halo);
 
 /** Host copies; each waits for queued work. TG_ERR_INPUT for a PE of another process. Positions:

@@ -22,7 +22,9 @@ enum { TG_DEVICE_PLAN_CHANNELS = 64 }; /* at most */
 
 typedef struct tg_device_message {
   int to, from;         /* PEs: positions go to one and come from the other */
-  double shift[3];      /* nm, added to what is sent */
+  double shift[3][3];   /* nm, added to what is sent, one row after the other: the vectors of the
+                           box that it crosses along z, y, x; a row is zero where it crosses none.
+                           GPUs do not read what is zero in every box of throng/halo.h */
   size_t send_count;    /* atoms */
   uint32_t* send;       /* [send_count] local atoms, ascending: home first, then by channel */
   size_t send_capacity; /* of send */
@@ -50,7 +52,7 @@ tg_status tg_device_plan_make(const int grid[3], const double box[3], double rea
                               const size_t* counts, const double (*const* centres)[3], bool direct,
                               tg_device_plan* out);
 /** As tg_device_plan_make in a box of three vectors: the halos, and the order of atoms in them, of
- * tg_halo_plan_triclinic (throng/halo.h). A direct message has the sum of its vectors as shift. */
+ * tg_halo_plan_triclinic (throng/halo.h). */
 tg_status tg_device_plan_make_triclinic(const int grid[3], const double box[3][3], double reach,
                                         const size_t* counts, const double (*const* centres)[3],
                                         bool direct, tg_device_plan* out);

@@ -19,17 +19,16 @@ static void say(void* context, int warning, const char* line) {
 static tg_status parse_pe(const char* text, tg_md_job* job) {
   int numbers[3] = {0, 0, 0}, count = 0;
   const char* at = text;
-  for (; count < 3; count++) {
+  bool more = true; /* a number must follow */
+  while (more && count < 3) {
     int length = (int)strcspn(at, "xX");
     if (!tg_parse_int(at, length, &numbers[count]) || numbers[count] < 1) break;
+    count++;
     at += length;
-    if (*at == '\0') {
-      count++;
-      break;
-    }
-    at++;
+    more = *at != '\0';
+    if (more) at++;
   }
-  if (*at != '\0' || (count != 1 && count != 3))
+  if (more || (count != 1 && count != 3))
     return tg_fail(
         TG_ERR_INPUT,
         "--pe %s: a grid of three numbers such as 2x2x1, or one number of at least 1, was "

@@ -106,7 +106,7 @@ static tg_status pulse(tg_device_plan* plan, growing* pes, const tg_device_geome
     tg_device_message* message = &plan->parts[p].messages[c];
     message->to = neighbour(plan->grid, pe->cell, unit, -1);
     message->from = neighbour(plan->grid, pe->cell, unit, 1);
-    if (pe->cell[d] == 0) memcpy(message->shift, box->vector[d], sizeof message->shift);
+    if (pe->cell[d] == 0) memcpy(message->shift[2 - d], box->vector[d], sizeof box->vector[d]);
     double limit = tg_halo_boundary(box->edge[d], pe->cell[d], plan->grid[d]) + box->reach;
     pe->before = pe->local_count;
     for (size_t i = first[p]; i < pe->local_count; i++)
@@ -173,8 +173,8 @@ static tg_status direct_channel(tg_device_plan* plan, growing* pes, const tg_dev
     arriving->from = neighbour(plan->grid, pe->cell, offset, 1);
     for (int k = 0; k < 3; k++) {
       int d = dimension_order[k];
-      for (int i = 0; i < 3 && pe->cell[d] < offset[d]; i++)
-        arriving->shift[i] += box->vector[d][i];
+      if (pe->cell[d] < offset[d])
+        memcpy(arriving->shift[k], box->vector[d], sizeof box->vector[d]);
     }
     arriving->receive_start = part->local_count;
     tg_device_message* message = &plan->parts[arriving->from].messages[c];
@@ -237,7 +237,8 @@ tg_status tg_device_geometry_make(const int grid[3], const double box[3][3], boo
   tg_device_geometry made = {.reach = reach, .oblique = oblique};
   memcpy(made.grid, grid, sizeof made.grid);
   if (oblique) {
-    memcpy(made.vector, box, sizeof made.vector);
+    for (int d = 0; d < 3; d++)
+      for (int i = 0; i < 3; i++) made.vector[d][i] = box[d][i] + 0.0; /* no -0: see plan.c */
     TG_TRY(tg_halo_heights(box, made.edge));
   }
   for (int d = 0; d < 3; d++) {

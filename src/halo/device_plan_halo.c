@@ -50,7 +50,7 @@ static tg_status take_pulses(const tg_halo* halo, tg_device_plan* plan, tg_devic
     tg_device_message* message = &part->messages[c];
     message->to = pulse->lower;
     message->from = pulse->upper;
-    memcpy(message->shift, pulse->shift, sizeof message->shift);
+    memcpy(message->shift[2 - pulse->dimension], pulse->shift, sizeof pulse->shift);
     message->receive_start = pulse->receive_start;
     message->receive_count = pulse->receive_count;
     TG_TRY(take_send(message, halo->index + pulse->send_start, pulse->send_count));
@@ -79,8 +79,8 @@ static void sort_in(const tg_halo* halo, const int offset[3], const int* pes, co
   message->to = neighbour(halo, offset, -1);
   message->from = neighbour(halo, offset, 1);
   for (int d = 0; d < 3; d++)
-    for (int e = 0; e < 3 && halo->cell[d] < offset[d]; e++)
-      message->shift[e] += halo->edge_shift[d][e];
+    if (halo->cell[d] < offset[d])
+      memcpy(message->shift[2 - d], halo->edge_shift[d], sizeof halo->edge_shift[d]);
   message->receive_start = part->local_count;
   for (size_t i = halo->home_count; i < halo->local_count; i++) {
     if (!comes_from(halo->offset[i], offset)) continue;

@@ -267,7 +267,9 @@ tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t 
 tg_status tg_halo_plan_triclinic(tg_halo* halo, const double box[3][3], double reach,
                                  size_t home_count, const double (*centre)[3]) {
   geometry oblique = {.reach = reach};
-  memcpy(oblique.vector, box, sizeof oblique.vector);
+  /* no -0: a +0 is added at every other hop, and only with it -0 gives the same as nothing */
+  for (int d = 0; d < 3; d++)
+    for (int i = 0; i < 3; i++) oblique.vector[d][i] = box[d][i] + 0.0;
   tg_status status = tg_halo_heights(box, oblique.edge);
   if (status == TG_OK)
     status = TG_RESERVE(home_count, "atom centres", &halo->scaled, &halo->scaled_capacity);

@@ -184,6 +184,8 @@ static const bad_case cases[] = {
      "conf.gro: ", "is a file where a folder is needed"},
     {NULL, NULL, NULL, "--pe 2x2", "--pe 2x2: ", "three numbers"},
     {NULL, NULL, NULL, "--pe 0", "--pe 0: ", "at least 1"},
+    {NULL, NULL, NULL, "--pe 2x", "--pe 2x: ", "three numbers"},
+    {NULL, NULL, NULL, "--pe 1x1x2x", "--pe 1x1x2x: ", "three numbers"},
     {NULL, NULL, NULL, "--pe 9x9x9", "", "at most 256"},
     {"rf.mdp", "", "verlet-buffer-tolerance = -1\nrlist = 1.9\n", "--pe 2x2x2", "",
      "2 domains along x"},

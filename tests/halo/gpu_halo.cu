@@ -8,6 +8,7 @@
  *   halo_gpu_halo [GPUS] [quick]     GPUS: only with so many; quick: a part that is short enough
  * for compute-sanitizer, with deadlines that suit its pace */
 #include "halo/gpu_scene.cuh"
+#include "halo/slanted.cuh"
 
 static int graph_launches = 100; /* of ten steps each */
 
@@ -94,6 +95,33 @@ static bool same_bits(const layout* wanted, int gpus, bool wide) {
       bool same = memcmp(sums.data(), all.data(), all.size() * sizeof(double)) == 0;
       if (!same) printf("    %s %s\n", w.schedule, w.force_return ? w.force_return : "");
       EXPECT(same);
+    }
+  }
+  return true;
+}
+
+/* A triclinic box: positions have the host's bits by every schedule, whoever sends them: the halo,
+ * its kernel that moves, or the test's own. */
+static bool slanted_bits(const layout* wanted, int gpus, bool wide) {
+  enum { HALO, MOVE, PUSH, POST };
+  slanted s;
+  RUN(slanted_make(wanted, wide, &s));
+  for (const way& w : ways) {
+    RUN(slanted_plan(&s, is_direct(&w)));
+    for (int sender = HALO; sender <= (is_direct(&w) && !w.bulk ? POST : HALO); sender++) {
+      tg_device_halo_params params = params_of(&w, gpus, wide, true);
+      holder h;
+      RUN(tg_device_halo_create(&params, &s.plan, &h.halo));
+      RUN(slanted_set(&s, h.halo));
+      if (sender == HALO) RUN(tg_device_halo_positions(h.halo));
+      if (sender == MOVE) RUN(tg_device_halo_move(h.halo, 1, true)); /* at no speed */
+      if (sender == MOVE) RUN(tg_device_halo_await(h.halo));
+      if (sender >= PUSH && !slanted_push(&s, h.halo, sender == POST)) return false;
+      RUN(tg_device_halo_synchronize(h.halo));
+      if (slanted_check(&s, h.halo)) continue;
+      printf("    %s %s%s, sender %d\n", w.schedule, w.force_return ? w.force_return : "",
+             w.bulk ? " bulk" : "", sender);
+      return false;
     }
   }
   return true;
@@ -301,6 +329,10 @@ static void all_on(int gpus) {
     for (int wide = 0; wide < 2; wide++)
       report(same_bits(&wanted, gpus, wide != 0),
              name_of(wide ? "same bits, double" : "same bits", &ways[0], wanted.grid, gpus));
+  for (const layout& wanted : slanted_layouts)
+    for (int wide = 0; wide < 2; wide++)
+      report(slanted_bits(&wanted, gpus, wide != 0),
+             name_of(wide ? "triclinic, double" : "triclinic", &ways[0], wanted.grid, gpus));
   static const int grids[][3] = {{2, 1, 1}, {3, 1, 1}, {2, 2, 1}, {2, 2, 2}, {5, 1, 1}};
   for (const int* grid : grids)
     for (const way& w : ways)
@@ -332,6 +364,7 @@ static void quick_on(int gpus) {
     for (const way& w : ways)
       report(one_layout(&wanted, &w, gpus, false), name_of("layout", &w, wanted.grid, gpus));
   report(same_bits(&few[0], gpus, true), "the same bits, double");
+  report(slanted_bits(&slanted_layouts[0], gpus, false), "triclinic");
   static const int grid[3] = {2, 2, 1};
   for (const way& w : ways) {
     if (w.bulk) continue;
@@ -358,7 +391,10 @@ int main(int argc, char** argv) {
   for (int gpus = 1; gpus <= (there < 2 ? there : 2); gpus++) {
     if (only && gpus != only) continue;
     tg_status loaded = TG_OK;
-    for (int i = 0; i < gpus && loaded == TG_OK; i++) loaded = load_kernels_on(i);
+    for (int i = 0; i < gpus && loaded == TG_OK; i++) {
+      loaded = load_kernels_on(i);
+      if (loaded == TG_OK) loaded = slanted_load(i);
+    }
     if (loaded != TG_OK) {
       printf("%s\n", tg_last_error());
       return 1;

@@ -4,9 +4,9 @@
  * Started by itself it starts the processes of each part, with transport socket for what they say
  * to each other: two with a GPU each that try every schedule and path of transport nvshmem; four
  * that stage through the host; and pairs of which one is stopped, killed, or launches nothing for a
- * while: the other must end with exit code 3, in time, and say for whom it waited. Under mpirun -n
- * 2 the processes are there, and the first two parts are done with MPI. Exits with 77 where there
- * are no two GPUs.
+ * while: the other must end with exit code 3, in time, and say for whom it waited. With the word
+ * `plans` only what concerns plans made on the devices. Under mpirun -n 2 the processes are there,
+ * and the first two parts are done with MPI. Exits with 77 where there are no two GPUs.
  *
  *   RUN-MPI: all */
 #include <signal.h>
@@ -15,12 +15,11 @@
 
 #include "comm/world.h"
 #include "device/nvshmem.h"
-#include "halo/gpu_scene.cuh"
+#include "halo/processes_plan.cuh"
 #ifdef TG_HAVE_MPI
 #include <mpi.h>
 #endif
 
-static tg_world* world;
 static const double patience_s = 1; /* of waits that are to fail */
 
 static const way nvshmem_ways[] = {
@@ -42,44 +41,6 @@ static const layout layouts[] = {
     {{2, 2, 1}, 1.25, 300, 1},   {{4, 1, 1}, 2.5, 200, 1},   {{2, 1, 4}, 1.5, 300, 1},
     {{2, 2, 2}, 1.25, 500, 1},   {{1, 2, 2}, 1.5, 150, 0.5},
 };
-
-/* A case passes where it does on all PEs. */
-static void report_all(bool right, const char* what, const way* w, const int grid[3]) {
-  char name[200];
-  int64_t wrong = !right;
-  snprintf(name, sizeof name, "%s: %s %s %s%s, %d x %d x %d (PE %d)", what, w->schedule,
-           w->force_return ? w->force_return : "-", w->path ? w->path : "-", w->bulk ? " bulk" : "",
-           grid[0], grid[1], grid[2], own_pe);
-  if (tg_world_max_int64(world, &wrong, 1) != TG_OK) printf("    %s\n", tg_last_error());
-  report(wrong == 0, name);
-}
-
-static const double (*own_centres(const scene* s))[3] {
-  return (const double(*)[3])s->centres[(size_t)own_pe].data();
-}
-
-/* The plan as the PEs make it together. */
-static tg_status distributed(const scene* s, bool direct, tg_device_plan* out) {
-  tg_halo_params params = {};
-  params.schedule = "host";
-  memcpy(params.grid, s->wanted.grid, sizeof params.grid);
-  tg_halo* halo = NULL;
-  TG_TRY(tg_halo_create(world, &params, &halo));
-  tg_status status =
-      tg_halo_plan(halo, box, s->wanted.reach, s->numbers[(size_t)own_pe].size(), own_centres(s));
-  if (status == TG_OK) status = tg_device_plan_from_halo(halo, direct, out);
-  tg_halo_destroy(&halo);
-  return status;
-}
-
-static tg_status open_halo(const scene* s, const tg_device_halo_params* params, bool direct,
-                           tg_device_halo** out) {
-  tg_device_plan plan = {};
-  TG_TRY(distributed(s, direct, &plan));
-  tg_status status = tg_device_halo_open(world, params, &plan, out);
-  tg_device_plan_free(&plan);
-  return status;
-}
 
 /* As in gpu_halo.cu: twice, then a smaller layout in the same memory. */
 static bool one_layout(const layout* wanted, const way* w, bool wide) {
@@ -321,6 +282,7 @@ static int check_all(bool nvshmem) {
   for (size_t i = 0; i < count; i++)
     check_way(nvshmem ? &nvshmem_ways[i] : &staged_ways[i], nvshmem);
   static const int grid[3] = {2, 1, 1};
+  if (nvshmem && tg_world_pe_count(world) == 2) check_plans();
   if (tg_world_pe_count(world) == 2)
     report_all(refusals(nvshmem), "refusals", &staged_ways[0], grid);
   if (own_pe == 0)
@@ -339,6 +301,7 @@ static int fail_as_told(const char* fault, const char* schedule, const char* pat
   params.deadline_s = patience_s;
   tg_status status = scene_make(&wanted, 0, is_direct(&w), &s);
   if (status == TG_OK) status = open_halo(&s, &params, is_direct(&w), &halo);
+  if (status == TG_OK && strcmp(fault, "outgrow") == 0) return device_plan_outgrown(halo) ? 3 : 1;
   double start = 0;
   for (int n = 0; n < 40 && status == TG_OK; n++) {
     if (n == 20) {
@@ -376,6 +339,11 @@ static int be_pe(int argc, char** argv) {
     return 1;
   }
   if (argc > 3) return fail_as_told(argv[1], argv[2], argv[3]);
+  if (argc > 1 && strcmp(argv[1], "plans") == 0) {
+    check_plans();
+    if (own_pe == 0) printf("plans: %d passed, %d failed\n", passed, failed);
+    return failed ? 1 : 0;
+  }
   return check_all(strcmp(tg_world_transport(world), "nvshmem") == 0);
 }
 
@@ -463,8 +431,20 @@ static void fault(const char* what, const char* schedule, const char* path) {
   const char* const words[3] = {what, schedule, path};
   int ends[2] = {0, 0};
   start_processes(2, words, ends);
-  bool right = ended_with(ends[0], 3) && (strcmp(what, "idle") || ended_with(ends[1], 3));
+  const bool both = strcmp(what, "idle") == 0 || strcmp(what, "outgrow") == 0;
+  bool right = ended_with(ends[0], 3) && (!both || ended_with(ends[1], 3));
   report(right, std::string("a PE to ") + what + ", " + schedule + " by " + path);
+}
+
+/* Plans on devices only. */
+static int drive_plans(void) {
+  const char* const words[3] = {"plans", NULL, NULL};
+  int ends[2] = {1, 1};
+  start_processes(2, words, ends);
+  report(ended_with(ends[0], 0) && ended_with(ends[1], 0), "plans on devices");
+  fault("outgrow", "direct", "store");
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed ? 1 : 0;
 }
 
 static int drive(void) {
@@ -483,6 +463,7 @@ static int drive(void) {
   fault("idle", "pulse", "put");
   fault("kill", "direct", "store");
   fault("kill", "direct", "put");
+  fault("outgrow", "direct", "store");
   report(alone(), "a world of one");
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;
@@ -515,5 +496,5 @@ int main(int argc, char** argv) {
 #ifdef TG_HAVE_MPI
   if (tg_world_under_launcher()) return under_mpi(argc, argv);
 #endif
-  return drive();
+  return argc > 1 && strcmp(argv[1], "plans") == 0 ? drive_plans() : drive();
 }

@@ -6,6 +6,7 @@
 #include "halo/nvshmem/put.cuh"
 
 #include "halo/gpu_scene.cuh"
+#include "halo/slanted.cuh"
 
 enum { BLOCKS = 2, STEPS = 100 };
 
@@ -125,6 +126,22 @@ static bool one_layout(const layout* wanted, bool direct, bool pulse, int gpus) 
   return true;
 }
 
+/* Positions in a triclinic box. */
+template <typename T>
+static bool slanted_bits(const layout* wanted, bool direct, bool pulse, int gpus) {
+  slanted s;
+  RUN(slanted_make(wanted, sizeof(T) == 8, &s));
+  RUN(slanted_plan(&s, direct));
+  const way w = {direct ? "direct" : "fused", "put", false};
+  tg_device_halo_params params = params_of(&w, gpus, sizeof(T) == 8, true);
+  holder h;
+  crowd c;
+  RUN(tg_device_halo_create(&params, &s.plan, &h.halo));
+  if (!gather_crowd(h.halo, s.plan.pe_count, &c)) return false;
+  RUN(slanted_set(&s, h.halo));
+  return positions<T>(&c, pulse, 0) && all_done(h.halo, &c) && slanted_check(&s, h.halo);
+}
+
 /* Back to back, with changing data. */
 static bool hundred(const layout* wanted, bool direct, bool pulse, bool returns, int gpus) {
   scene s;
@@ -190,6 +207,12 @@ static void all_on(int gpus) {
       for (int returns = 0; returns < 2; returns++)
         report(hundred(&wanted, direct, pulse, returns != 0, gpus),
                std::string(returns ? "100 with forces, " : "100, ") + name);
+    }
+  for (const layout& wanted : slanted_layouts)
+    for (int kind = 0; kind < 3; kind++) {
+      const std::string name = std::string("put, triclinic, ") + names[kind];
+      report(slanted_bits<float>(&wanted, kind == 2, kind == 1, gpus), name);
+      report(slanted_bits<double>(&wanted, kind == 2, kind == 1, gpus), name + ", double");
     }
 }
 

@@ -27,9 +27,10 @@ typedef struct layout {
   double filled; /* the fraction of the box along each edge that holds atoms */
 } layout;
 
-/* Multiples of 1/8 that are not whole: numbers below 2^16 and sums of vectors stay exact. */
+/* Multiples of 1/8 that are not whole, so that numbers below 2^16 stay exact; and vectors that
+ * round wherever they are added. */
 static const double boxes[2][3][3] = {{{3.125, 0, 0}, {0, 4.375, 0}, {0, 0, 2.875}},
-                                      {{3.125, 0, 0}, {0.75, 4.375, 0}, {-0.625, 1.25, 2.875}}};
+                                      {{3.1, 0, 0}, {0.7, 4.4, 0}, {-0.6, 1.3, 2.9}}};
 
 /* All atoms, where they live, and the plan that the host makes of them. */
 typedef struct scene {

@@ -68,7 +68,8 @@ static tg_status same_part(tg_world* world, const tg_device_plan* mine,
   for (int c = 0; c < mine->channel_count; c++) {
     const tg_device_message *m = &a->messages[c], *n = &b->messages[c];
     CHECK(m->to == n->to && m->from == n->from);
-    CHECK(m->shift[0] == n->shift[0] && m->shift[1] == n->shift[1] && m->shift[2] == n->shift[2]);
+    for (int k = 0; k < 3; k++)
+      for (int i = 0; i < 3; i++) CHECK(m->shift[k][i] == n->shift[k][i]);
     CHECK(m->send_count == n->send_count && m->receive_count == n->receive_count);
     CHECK(m->receive_start == n->receive_start);
     for (size_t k = 0; k < m->send_count; k++) CHECK(m->send[k] == n->send[k]);

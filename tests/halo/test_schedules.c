@@ -30,7 +30,8 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 static double uniform(uint64_t a, uint64_t b) { return (double)(mix(a, b) >> 11) * 0x1p-53; }
 
 static const double edges[3][3] = {{3.0, 0, 0}, {0, 2.5, 0}, {0, 0, 3.5}};
-static const double oblique[3][3] = {{3.0, 0, 0}, {0.7, 2.5, 0}, {-0.9, 0.6, 3.5}};
+/* -0: to be told from 0 by nobody */
+static const double oblique[3][3] = {{3.0, -0.0, -0.0}, {0.7, 2.5, -0.0}, {-0.9, 0.6, 3.5}};
 
 typedef struct layout {
   int grid[3];
@@ -99,7 +100,7 @@ static void choose_home(tg_world* world, const layout* wanted, const double box[
   for (int i = 0; i < wanted->atoms; i++) {
     double fraction[3];
     for (int d = 0; d < 3; d++)
-      fraction[d] = uniform((uint64_t)(3 * i + d), (uint64_t)round) * wanted->filled;
+      fraction[d] = uniform(3 * (uint64_t)i + (uint64_t)d, (uint64_t)round) * wanted->filled;
     for (int c = 0; c < 3; c++) {
       at->all[i][c] = 0;
       for (int d = 0; d < 3; d++) at->all[i][c] += fraction[d] * box[d][c];
@@ -125,7 +126,7 @@ static void fill(const domain* at, int round, int pe, arrays* a) {
   }
   for (size_t i = 0; i < at->local; i++)
     for (int d = 0; d < 3; d++) { /* sums that depend on their order */
-      a->f[i][d] = ldexp(uniform(i * 3 + (size_t)d, (uint64_t)(pe + 100 * round)) - 0.5,
+      a->f[i][d] = ldexp(uniform(i * 3 + (size_t)d, (uint64_t)pe + 100 * (uint64_t)round) - 0.5,
                          (int)(mix(i, (uint64_t)pe) % 30));
       a->ff[i][d] = (float)a->f[i][d];
     }

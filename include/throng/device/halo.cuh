@@ -80,6 +80,24 @@ struct __align__(16) tg_halo_sum {
 
 enum { TG_HALO_NEAR = 1, TG_HALO_MORE = 2 }; /* in the low bits of an address */
 
+/** What is added to positions, nm, term by term in this order: the box vectors at the boundaries
+ * that a copy crosses along z, then y, then x. A sum of floating-point numbers depends on its
+ * order, and a copy that is forwarded meets them in this one. Terms are +0 where nothing is
+ * crossed: that changes nothing but -0, as the +0 of any hop does. A box is (ax 0 0) (bx by 0)
+ * (cx cy cz), so y has two terms and z has one. */
+template <typename T>
+struct alignas(2 * sizeof(T)) tg_halo_shift {
+  T x[3], y[2], z;
+};
+
+/** From the rows of a message's shift (throng/device_plan.h): the vectors along z, y, x. */
+template <typename T>
+static __host__ __device__ __forceinline__ tg_halo_shift<T> tg_halo_shift_of(
+    const double rows[3][3]) {
+  return tg_halo_shift<T>{
+      {(T)rows[0][0], (T)rows[1][0], (T)rows[2][0]}, {(T)rows[0][1], (T)rows[1][1]}, (T)rows[0][2]};
+}
+
 template <typename T>
 struct tg_halo_channel {
   int to, from;                 /* PEs: positions go to one and come from the other */
@@ -89,8 +107,8 @@ struct tg_halo_channel {
   int receive_count;            /* atoms */
   int send_slot;                /* first element in index, f_in and packed */
   int slice;                    /* first atom of what arrives, in x and f */
+  tg_halo_shift<T> shift;       /* added to what is sent */
   unsigned long long f_waits;   /* bit q: forces that return by channel q go into this slice */
-  T shift[3];                   /* nm, added to what is sent */
   T* x_out;                     /* [send_count][3], the slice at `to` */
   uint64_t* mail_out;           /* [receive_count] letters, in the mail of `from` */
   uint64_t* x_mail_out;         /* [send_count] letters, in x_mail of `to` */
@@ -384,6 +402,22 @@ static __device__ void tg_halo_consumed(const tg_halo_port<T>* port, uint64_t nu
                    : "memory");
 }
 
+/** A position, moved: each term is rounded as a hop rounds it. */
+template <typename T>
+static __device__ __forceinline__ void tg_halo_add_shift(const tg_halo_shift<T>& shift, T at[3]) {
+  at[0] = ((at[0] + shift.x[0]) + shift.x[1]) + shift.x[2];
+  at[1] = (at[1] + shift.y[0]) + shift.y[1];
+  at[2] = at[2] + shift.z;
+}
+
+/** Component d of it: for the kernels that have a thread for each. */
+template <typename T>
+static __device__ __forceinline__ T tg_halo_shifted(const tg_halo_shift<T>& shift, int d, T at) {
+  at += d == 0 ? shift.x[0] : d == 1 ? shift.y[0] : shift.z;
+  at += d == 0 ? shift.x[1] : d == 1 ? shift.y[1] : T(0);
+  return at + (d == 0 ? shift.x[2] : T(0));
+}
+
 /** Direct exchange: stores home atom `atom` at (x, y, z), nm, into every PE that needs it. */
 template <typename T>
 static __device__ __forceinline__ void tg_halo_push(const tg_halo_port<T>* port, int atom, T x, T y,
@@ -393,9 +427,9 @@ static __device__ __forceinline__ void tg_halo_push(const tg_halo_port<T>* port,
     uint32_t copy = port->copy[i];
     const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
     T* to = channel->x_out + 3 * (size_t)(copy & ((1u << TG_HALO_PLACE_BITS) - 1));
-    to[0] = x + channel->shift[0];
-    to[1] = y + channel->shift[1];
-    to[2] = z + channel->shift[2];
+    T at[3] = {x, y, z};
+    tg_halo_add_shift(channel->shift, at);
+    for (int d = 0; d < 3; d++) to[d] = at[d];
   }
 }
 
@@ -424,7 +458,7 @@ static __device__ void tg_halo_raise(const tg_halo_port<T>* port, uint64_t numbe
 /** Where a copy of a home atom goes. */
 template <typename T>
 struct tg_halo_target {
-  T shift[3];
+  tg_halo_shift<T> shift;
   T* place;         /* in the slice of a PE on this card, or NULL: */
   uint64_t* letter; /* in the mail of one on another */
 };
@@ -436,7 +470,7 @@ static __device__ __forceinline__ tg_halo_target<T> tg_halo_copy_of(const tg_hal
   const tg_halo_channel<T>* channel = &port->channel[copy >> TG_HALO_PLACE_BITS];
   const size_t k = copy & ((1u << TG_HALO_PLACE_BITS) - 1);
   tg_halo_target<T> out;
-  for (int d = 0; d < 3; d++) out.shift[d] = channel->shift[d];
+  out.shift = channel->shift;
   out.place = channel->to_elsewhere ? nullptr : channel->x_out + 3 * k;
   out.letter = channel->x_mail_out + 2 * tg_halo_letter<T>::words * k;
   return out;
@@ -445,7 +479,8 @@ static __device__ __forceinline__ tg_halo_target<T> tg_halo_copy_of(const tg_hal
 template <typename T>
 static __device__ __forceinline__ void tg_halo_post_copy(const tg_halo_target<T>* copy, T x, T y,
                                                          T z, uint64_t number) {
-  const T at[3] = {x + copy->shift[0], y + copy->shift[1], z + copy->shift[2]};
+  T at[3] = {x, y, z};
+  tg_halo_add_shift(copy->shift, at);
   if (copy->place)
     for (int d = 0; d < 3; d++) copy->place[d] = at[d];
   else

@@ -124,6 +124,10 @@ tg_status tg_device_halo_allocate_cards(tg_device_halo* halo);
 /* processes.cu. Collective: *home and halo->capacity become the largest of all PEs'. */
 tg_status tg_device_capacities_agree(tg_device_halo* halo, size_t* home);
 tg_status tg_device_processes_replan(tg_device_halo* halo, const tg_device_plan* plan);
+/* Collective: what plans on devices are made from must be the same everywhere; status: of this PE's
+ * own look at it. The same status on all PEs. */
+tg_status tg_device_processes_geometry(tg_device_halo* halo, const tg_device_geometry* geometry,
+                                       tg_status status);
 /* Local, after a wait for this PE's queue that ended with status: adds what other PEs gave up, and
  * tells them of this one's failure. */
 tg_status tg_device_processes_outcome(tg_device_halo* halo, tg_status status);

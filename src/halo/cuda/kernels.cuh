@@ -41,12 +41,12 @@ static __device__ __forceinline__ void tg_pack(const tg_halo_port<T>* port,
                                                int last, T* out) {
   const T* x = port->x;
   const uint32_t* index = port->index + channel->send_slot;
-  const T shift[3] = {channel->shift[0], channel->shift[1], channel->shift[2]};
+  const tg_halo_shift<T> shift = channel->shift;
   int stride = (int)(gridDim.x * blockDim.x);
   for (int i = 3 * first + (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * last;
        i += stride) {
     int k = i / 3, d = i - 3 * k;
-    out[i] = x[3 * (size_t)index[k] + d] + (d == 0 ? shift[0] : d == 1 ? shift[1] : shift[2]);
+    out[i] = tg_halo_shifted(shift, d, x[3 * (size_t)index[k] + d]);
   }
 }
 
@@ -75,7 +75,9 @@ static __device__ __forceinline__ void tg_bulk_chunk(const tg_halo_port<T>* port
   int count = channel->send_count - first < 32 ? channel->send_count - first : 32;
   if (lane < count) {
     const T* from = port->x + 3 * (size_t)index[first + lane];
-    for (int d = 0; d < 3; d++) room[3 * lane + d] = from[d] + channel->shift[d];
+    T at[3] = {from[0], from[1], from[2]};
+    tg_halo_add_shift(channel->shift, at);
+    for (int d = 0; d < 3; d++) room[3 * lane + d] = at[d];
   }
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncwarp();

@@ -71,7 +71,7 @@ struct tg_parcel {
   int send_count, receive_count;
   bool posted, arrives; /* by mail */
   uint32_t atom;        /* that is sent */
-  T shift[3];
+  tg_halo_shift<T> shift;
   T* out;             /* the slice at the reader, if it is not posted */
   uint64_t* mail_out; /* letters at the reader, if it is */
   int slice;
@@ -93,7 +93,7 @@ static __device__ __forceinline__ tg_parcel<T> tg_parcel_load(const tg_mail_site
   parcel.receive_count = channel->receive_count;
   parcel.posted = by_mail || channel->to_elsewhere;
   parcel.arrives = by_mail || channel->from_elsewhere;
-  for (int d = 0; d < 3; d++) parcel.shift[d] = channel->shift[d];
+  parcel.shift = channel->shift;
   parcel.out = channel->x_out;
   parcel.mail_out = channel->x_mail_out;
   parcel.slice = site.home_capacity + site.send_slot[c];
@@ -148,7 +148,7 @@ static __device__ __forceinline__ bool tg_parcel_send(const tg_mail_site<T, N>& 
     if (!tg_halo_await_letter(port, mail, mail + WORDS * slot, number, TG_HALO_POSITIONS, at))
       return false;
   }
-  for (int d = 0; d < 3; d++) at[d] += parcel.shift[d];
+  tg_halo_add_shift(parcel.shift, at);
   if (parcel.posted)
     tg_halo_post(parcel.mail_out + WORDS * (size_t)parcel.k, at, number);
   else

@@ -77,7 +77,7 @@ static tg_plan_shape shape_of(const tg_device_halo* halo, const tg_device_geomet
 /* Do the halo's messages go where those of this shape do? As many they are. */
 static bool same_ways(const tg_device_halo* halo, const tg_plan_shape* shape) {
   const int* grid = shape->grid;
-  for (int p = 0; p < halo->pe_count; p++)
+  for (int p = tg_first_pe(halo); p < tg_end_pe(halo); p++)
     for (int c = 0; c < halo->channel_count; c++) {
       int cell[3] = {p / grid[2] / grid[1], p / grid[2] % grid[1], p % grid[2]}, to = 0;
       for (int d = 0; d < 3; d++) {
@@ -124,31 +124,42 @@ static tg_status put_inputs(tg_device_halo* halo, const tg_device_halo_source* s
   return TG_OK;
 }
 
-tg_status tg_device_halo_plan_from(tg_device_halo* halo, const double box[3][3], double reach,
-                                   const tg_device_halo_source* sources) {
+/* What a process can tell by itself. */
+static tg_status check_from(const tg_device_halo* halo, const double box[3][3], double reach,
+                            tg_device_geometry* made) {
   if (halo->schedule < TG_DEVICE_PULSE)
     return tg_fail(TG_ERR_INPUT,
                    "halo: schedules host and stream take their plans from the host; use pulse, "
                    "fused or direct");
-  if (halo->world)
+  if (halo->path != TG_DEVICE_STORE)
     return tg_fail(TG_ERR_INPUT,
-                   "halo: plans on devices serve processing elements of one process; those of "
-                   "several take theirs from the host (tg_device_halo_replan)");
+                   "halo: path put takes its plans from the host (tg_device_halo_replan), as "
+                   "devices make theirs by stores into each other's memory; give path store where "
+                   "GPUs are joined by NVLink");
   bool oblique = false, fits = false;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) oblique = oblique || (i != j && box[i][j] != 0);
-  tg_device_geometry made;
-  TG_TRY(tg_device_geometry_make(halo->grid, box, oblique, reach, &made));
-  tg_plan_shape shape = shape_of(halo, &made, &fits);
+  TG_TRY(tg_device_geometry_make(halo->grid, box, oblique, reach, made));
+  tg_plan_shape shape = shape_of(halo, made, &fits);
   if (!fits || !same_ways(halo, &shape))
     return tg_fail(TG_ERR_MACHINE,
                    "halo: a reach of %g nm spans %d x %d x %d domains, other than the plan that "
                    "memory was laid out for; make a new halo",
-                   reach, made.pulses[0], made.pulses[1], made.pulses[2]);
+                   reach, made->pulses[0], made->pulses[1], made->pulses[2]);
+  return TG_OK;
+}
+
+tg_status tg_device_halo_plan_from(tg_device_halo* halo, const double box[3][3], double reach,
+                                   const tg_device_halo_source* sources) {
+  tg_device_geometry made;
+  tg_status status = check_from(halo, box, reach, &made);
+  if (halo->world) status = tg_device_processes_geometry(halo, &made, status);
+  TG_TRY(status);
   TG_TRY(tg_device_halo_synchronize(halo));
   halo->geometry = made;
-  return halo->double_precision ? put_inputs<double>(halo, sources)
-                                : put_inputs<float>(halo, sources);
+  status =
+      halo->double_precision ? put_inputs<double>(halo, sources) : put_inputs<float>(halo, sources);
+  return halo->world ? tg_world_agree(halo->world, status) : status;
 }
 
 template <typename... Formal, typename... Actual>
@@ -209,7 +220,7 @@ template <typename T>
 static tg_status fetch(tg_device_halo* halo) {
   size_t channels = (size_t)halo->channel_count;
   std::vector<tg_halo_channel<T>> all(channels);
-  for (int p = 0; p < halo->pe_count; p++) {
+  for (int p = tg_first_pe(halo); p < tg_end_pe(halo); p++) {
     tg_device_pe* pe = &halo->pes[p];
     const tg_card* card = &halo->cards.card[pe->card];
     tg_halo_port<T> port;

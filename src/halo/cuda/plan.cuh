@@ -301,13 +301,13 @@ static __device__ void tg_plan_total(const tg_plan_pe<T>& pe, const tg_device_ge
   if (sum > room)
     tg_halo_give_up(pe.port, channel->to, c, TG_HALO_ROOM, (uint64_t)sum, (uint64_t)room);
   int cell[3];
-  double shift[3] = {0, 0, 0};
+  double crossed[3][3] = {}; /* along z, y, x */
   tg_plan_cell(shape, pe.port->pe, cell);
-  for (int d = 2; d >= 0; d--) {
+  for (int d = 0; d < 3; d++) {
     int up = shape.direct ? (int)(shape.offset[c] >> 8 * d & 255) : shape.dimension[c] == d;
-    for (int i = 0; i < 3 && cell[d] < up; i++) shift[i] = __dadd_rn(shift[i], box->vector[d][i]);
+    for (int i = 0; i < 3 && cell[d] < up; i++) crossed[2 - d][i] = box->vector[d][i];
   }
-  for (int d = 0; d < 3; d++) channel->shift[d] = (T)shift[d];
+  channel->shift = tg_halo_shift_of<T>(crossed);
 }
 
 /* Over the block: the atoms, one a thread, that channel c takes get their places, from `next` on,

@@ -243,3 +243,24 @@ tg_status tg_device_processes_replan(tg_device_halo* halo, const tg_device_plan*
   TG_TRY(tg_world_agree(halo->world, tg_device_halo_synchronize(halo)));
   return tg_world_agree(halo->world, tg_device_plan_upload(halo, plan));
 }
+
+tg_status tg_device_processes_geometry(tg_device_halo* halo, const tg_device_geometry* geometry,
+                                       tg_status status) {
+  enum { VALUES = 10 };
+  double values[VALUES];
+  int64_t bits[2 * VALUES];
+  TG_TRY(tg_world_agree(halo->world, status));
+  memcpy(values, geometry->vector, sizeof geometry->vector);
+  values[VALUES - 1] = geometry->reach;
+  memcpy(bits, values, sizeof values);
+  for (int i = 0; i < VALUES; i++) bits[VALUES + i] = ~bits[i]; /* as in check_same */
+  TG_TRY(tg_world_max_int64(halo->world, bits, 2 * VALUES));
+  for (int i = 0; i < VALUES; i++)
+    if (bits[i] != ~bits[VALUES + i])
+      return tg_fail(TG_ERR_INTERNAL,
+                     "halo: the box or the reach differs between processing elements; PE %d has a "
+                     "box of (%g %g %g) (%g %g %g) (%g %g %g) nm and a reach of %g nm",
+                     halo->own, values[0], values[1], values[2], values[3], values[4], values[5],
+                     values[6], values[7], values[8], values[9]);
+  return TG_OK;
+}

@@ -244,7 +244,7 @@ static tg_status put_channels(tg_device_halo* halo, int pe, const tg_device_part
     one->send_slot = (int)halo->send_slot[c];
     one->slice = (int)halo->slice[c];
     one->f_waits = map->f_waits[c];
-    for (int d = 0; d < 3; d++) one->shift[d] = (T)message->shift[d];
+    one->shift = tg_halo_shift_of<T>(message->shift);
     one->x_out = (T*)(to + at->x) + 3 * halo->slice[c];
     one->f_pull = (T*)(to + at->f) + 3 * halo->slice[c];
     one->mail_out =

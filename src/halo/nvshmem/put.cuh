@@ -87,9 +87,10 @@ static __device__ void tg_put_pack(const tg_halo_port<T>* port, const tg_halo_ch
                                    int first, int last) {
   const uint32_t* index = port->index + channel->send_slot;
   T* out = port->packed + 3 * (size_t)channel->send_slot;
+  const tg_halo_shift<T> shift = channel->shift;
   for (int i = 3 * first + (int)(blockIdx.x * blockDim.x + threadIdx.x); i < 3 * last;
        i += (int)(gridDim.x * blockDim.x))
-    out[i] = port->x[3 * (size_t)index[i / 3] + i % 3] + channel->shift[i % 3];
+    out[i] = tg_halo_shifted(shift, i % 3, port->x[3 * (size_t)index[i / 3] + i % 3]);
 }
 
 /* The whole block, without force return: says that exchange number - 1 of channel c was read, and
