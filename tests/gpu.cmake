@@ -7,6 +7,7 @@
 function(tg_gpu_test_words source key out)
   file(STRINGS ${source} line REGEX " ${key}: " LIMIT_COUNT 1)
   string(REGEX REPLACE ".* ${key}: *" "" words "${line}")
+  string(REGEX REPLACE " *\\*/ *$" "" words "${words}") # the comment's end
   separate_arguments(words)
   set(${out} ${words} PARENT_SCOPE)
 endfunction()

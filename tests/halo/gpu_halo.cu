@@ -7,10 +7,13 @@
  *
  *   halo_gpu_halo [GPUS] [quick]     GPUS: only with so many; quick: a part that is short enough
  * for compute-sanitizer, with deadlines that suit its pace */
+#include "halo/gpu_counts.cuh"
 #include "halo/gpu_scene.cuh"
+#include "halo/gpu_stall.cuh"
 #include "halo/slanted.cuh"
 
-static int graph_launches = 100; /* of ten steps each */
+/* Back to back: so many steps under one plan after another, ten to a graph. */
+static int rounds = 10, launches_a_round = 10;
 
 static const way ways[] = {
     {"host", NULL, false},    {"stream", NULL, false},   {"pulse", NULL, false},
@@ -40,14 +43,7 @@ static bool one_layout(const layout* wanted, const way* w, int gpus, bool wide) 
         return true;
       }
     }
-    RUN(set_positions(&s, h.halo));
-    RUN(tg_device_halo_positions(h.halo));
-    RUN(tg_device_halo_synchronize(h.halo));
-    if (!check_positions(&s, h.halo)) return false;
-    RUN(set_forces(&s, h.halo, false));
-    RUN(tg_device_halo_forces(h.halo));
-    RUN(tg_device_halo_synchronize(h.halo));
-    if (!check_forces(&s, h.halo, NULL)) return false;
+    if (!exchange_once(&s, h.halo)) return false;
   }
   return true;
 }
@@ -127,38 +123,92 @@ static bool slanted_bits(const layout* wanted, int gpus, bool wide) {
   return true;
 }
 
-/* 1,000 exchanges (or fewer), ten to a graph (schedule host: a tenth, without). */
-static bool thousand(const way* w, const int grid[3], int gpus, bool forces, sender how) {
-  layout wanted = {{grid[0], grid[1], grid[2]}, 1.25, 900, 1};
-  scene s;
-  RUN(scene_make(&wanted, 0, is_direct(w), &s));
+/* A layout and others that fit into its memory, with no room to spare. */
+enum { SERIES = 6 };
+typedef struct series {
+  scene of[SERIES];
+  bool made;
+} series;
+
+/* Fewer atoms elsewhere, down to none, until every message fits. */
+static bool series_make(const layout* wanted, bool direct, const tg_device_halo* halo,
+                        series* out) {
+  static const double share[SERIES] = {1, 0.75, 0.5, 0.9, 0, 0.25};
+  for (int i = 1; i < SERIES; i++) {
+    layout fewer = *wanted;
+    fewer.atoms = (int)(wanted->atoms * share[i]);
+    for (int seed = 1;; seed++, fewer.atoms = fewer.atoms * 9 / 10) {
+      RUN(scene_make(&fewer, 10 * i + seed, direct, &out->of[i]));
+      if (tg_device_plan_fits(halo, &out->of[i].plan) == TG_OK) break;
+      EXPECT(fewer.atoms > 0); /* nothing fits always */
+    }
+  }
+  return out->made = true;
+}
+
+/* All steps so far were made, and nobody saw anything stale. */
+static bool seen_by(const std::vector<watch>& watches, unsigned steps) {
+  for (const watch& w : watches) {
+    unsigned found[2];
+    EXPECT(cudaMemcpy(found, w.step, sizeof found, cudaMemcpyDeviceToHost) == cudaSuccess);
+    EXPECT(found[0] == steps); /* all steps were made */
+    EXPECT(found[1] == 0);     /* nothing stale */
+  }
+  return true;
+}
+
+/* The steps of a round. Schedule host has no graph; that of stream holds the plan's sizes. */
+static bool run_round(const way* w, holder* h, const std::vector<watch>& watches, bool forces,
+                      sender how) {
+  if (!strcmp(w->schedule, "host")) {
+    for (int n = 0; n < 10 * launches_a_round; n++)
+      if (!queue_step(h->halo, watches, how, forces)) return false;
+  } else {
+    if (!strcmp(w->schedule, "stream")) tg_device_halo_graph_destroy(h->halo, &h->graph);
+    if (!h->graph) {
+      bool right = true;
+      RUN(tg_device_halo_graph_begin(h->halo));
+      for (int n = 0; n < 10 && right; n++) right = queue_step(h->halo, watches, how, forces);
+      RUN(tg_device_halo_graph_end(h->halo, &h->graph));
+      EXPECT(right);
+    }
+    for (int n = 0; n < launches_a_round; n++) RUN(tg_device_halo_graph_launch(h->halo, h->graph));
+  }
+  RUN(tg_device_halo_synchronize(h->halo));
+  return true;
+}
+
+static bool run_rounds(const way* w, series* scenes, holder* h, const std::vector<watch>& watches,
+                       const std::vector<char*>& memory, bool forces, sender how) {
+  for (int round = 0; round < rounds; round++) {
+    /* the fullest, another, the fullest, yet another, ... */
+    const scene* s = &scenes->of[round % 2 ? 1 + round / 2 % (SERIES - 1) : 0];
+    if (round > 0) {
+      RUN(tg_device_halo_replan(h->halo, &s->plan));
+      for (int p = 0; p < s->plan.pe_count; p++) RUN(watch_fill(s, h->halo, p, memory[p]));
+    }
+    if (!run_round(w, h, watches, forces, how)) return false;
+    if (!seen_by(watches, 10u * (unsigned)(launches_a_round * (round + 1)))) return false;
+  }
+  return true;
+}
+
+/* 1,000 exchanges back to back with changing data, a new plan every 100; margin 1. */
+static bool thousand(const way* w, const layout* wanted, series* scenes, int gpus, bool forces,
+                     sender how) {
+  if (!scenes->made) RUN(scene_make(wanted, 0, is_direct(w), &scenes->of[0]));
+  const tg_device_plan* plan = &scenes->of[0].plan;
   tg_device_halo_params params = params_of(w, gpus, false, forces);
   holder h;
-  RUN(tg_device_halo_create(&params, &s.plan, &h.halo));
-  std::vector<watch> watches(s.plan.pe_count);
-  std::vector<char*> memory(s.plan.pe_count, NULL);
-  bool right = true, host = strcmp(w->schedule, "host") == 0;
-  for (int p = 0; p < s.plan.pe_count; p++) RUN(watch_make(&s, h.halo, p, &watches[p], &memory[p]));
-  if (host) {
-    for (int n = 0; n < graph_launches && right; n++)
-      right = queue_step(h.halo, watches, how, forces);
-  } else {
-    RUN(tg_device_halo_graph_begin(h.halo));
-    for (int n = 0; n < 10 && right; n++) right = queue_step(h.halo, watches, how, forces);
-    RUN(tg_device_halo_graph_end(h.halo, &h.graph));
-    for (int n = 0; n < graph_launches && right; n++)
-      RUN(tg_device_halo_graph_launch(h.halo, h.graph));
-  }
-  RUN(tg_device_halo_synchronize(h.halo));
-  for (int p = 0; p < s.plan.pe_count; p++) {
-    unsigned found[2];
-    cudaMemcpy(found, watches[p].step, sizeof found, cudaMemcpyDeviceToHost);
-    cudaFree(memory[p]);
-    right =
-        expect(found[0] == (unsigned)graph_launches * (host ? 1u : 10u), "all steps were made") &&
-        right;
-    right = expect(found[1] == 0, "nothing stale") && right;
-  }
+  RUN(tg_device_halo_create(&params, plan, &h.halo));
+  if (!scenes->made && !series_make(wanted, is_direct(w), h.halo, scenes)) return false;
+  std::vector<watch> watches(plan->pe_count);
+  std::vector<char*> memory(plan->pe_count, NULL);
+  for (int p = 0; p < plan->pe_count; p++)
+    RUN(watch_make(&scenes->of[0], h.halo, p, &watches[p], &memory[p]));
+  bool right = run_rounds(w, scenes, &h, watches, memory, forces, how);
+  tg_device_halo_synchronize(h.halo);
+  for (char* one : memory) cudaFree(one);
   return right;
 }
 
@@ -227,41 +277,6 @@ static bool moves(int gpus) {
   return true;
 }
 
-/* A PE whose block counter was spoiled never raises its flag: the others must not wait for ever,
- * and must say for whom they waited. */
-static bool stalled(const way* w, int gpus) {
-  layout wanted = {{2, 2, 1}, 1.0, 300, 1};
-  scene s;
-  RUN(scene_make(&wanted, 0, is_direct(w), &s));
-  tg_device_halo_params params = params_of(w, gpus, false, true);
-  params.deadline_s = 0.2;
-  holder h;
-  RUN(tg_device_halo_create(&params, &s.plan, &h.halo));
-  tg_halo_port<float> port;
-  tg_device_halo_view v;
-  tg_device_halo_view_of(h.halo, 1, &v);
-  cudaSetDevice(v.device);
-  cudaMemcpy(&port, v.port, sizeof port, cudaMemcpyDeviceToHost);
-  std::vector<unsigned> spoiled(port.channel_count + 1, 1000000u);
-  cudaMemcpy(port.x_done, spoiled.data(), spoiled.size() * 4, cudaMemcpyHostToDevice);
-  cudaDeviceSynchronize();
-  double start = tg_time_now();
-  tg_device_halo_positions(h.halo);
-  tg_device_halo_forces(h.halo);
-  tg_status status = tg_device_halo_synchronize(h.halo);
-  EXPECT(status == TG_ERR_MACHINE);
-  /* on two cards a PE that waits for one that waits for PE 1 may be the first to lose patience */
-  EXPECT(strstr(tg_last_error(), "waited") != NULL);
-  EXPECT(strstr(tg_last_error(), "of PE 1 ") || gpus > 1);
-  EXPECT(tg_time_now() - start < 5);
-  /* it stays ended: later waits do not wait */
-  start = tg_time_now();
-  tg_device_halo_positions(h.halo);
-  EXPECT(tg_device_halo_synchronize(h.halo) == TG_ERR_MACHINE);
-  EXPECT(tg_time_now() - start < 0.15);
-  return true;
-}
-
 static bool refusals(int gpus) {
   layout wanted = {{2, 1, 1}, 1.0, 30, 1};
   scene s;
@@ -311,6 +326,54 @@ static const layout summed[] = {
     {{1, 2, 2}, 1.0, 200, 1},
 };
 
+/* Those of 1,000 exchanges: one, two and three dimensions, odd numbers, thin domains of two and
+ * three pulses, empty ones. */
+static const layout lasting[] = {
+    {{1, 1, 1}, 1.0, 200, 1},   {{2, 1, 1}, 1.0, 200, 1},    {{2, 2, 1}, 1.0, 200, 1},
+    {{2, 2, 2}, 1.25, 300, 1},  {{3, 1, 1}, 1.25, 200, 1},   {{5, 1, 1}, 0.75, 200, 1},
+    {{1, 2, 3}, 1.25, 250, 1},  {{3, 1, 1}, 2.0, 200, 1},    {{5, 1, 1}, 2.25, 200, 1},
+    {{2, 2, 1}, 1.0, 150, 0.5}, {{1, 1, 3}, 1.5, 150, 0.25},
+};
+
+/* Every way with and without a return of forces. Without one its kind tells only in the staged
+ * exchange, where positions go by mail if forces would be put. */
+static void thousands(const layout* wanted, int gpus) {
+  series staged = {}, direct = {};
+  for (const way& w : ways)
+    for (int forces = 0; forces < 2; forces++) {
+      const bool put = !w.force_return || !strcmp(w.force_return, "put");
+      const bool pull = w.force_return && !strcmp(w.force_return, "pull");
+      series* scenes = is_direct(&w) ? &direct : &staged;
+      if (!forces && !put && !(pull && !is_direct(&w))) continue;
+      report(thousand(&w, wanted, scenes, gpus, forces != 0, SENT),
+             name_of(forces ? "1,000 with forces" : "1,000", &w, wanted->grid, gpus));
+      if (!is_direct(&w) || w.bulk || !put) continue;
+      report(thousand(&w, wanted, scenes, gpus, forces != 0, PUSHED),
+             name_of(forces ? "1,000 pushes with forces" : "1,000 pushes", &w, wanted->grid, gpus));
+      report(
+          thousand(&w, wanted, scenes, gpus, forces != 0, POSTED),
+          name_of(forces ? "1,000 by mail with forces" : "1,000 by mail", &w, wanted->grid, gpus));
+    }
+}
+
+/* 0 to 3 pulses: thick domains and thin ones. */
+static void counts_on(int gpus) {
+  static const struct {
+    layout wanted;
+    int pulses;
+  } cases[] = {
+      {{{1, 1, 1}, 1.0, 200, 1}, 0},  {{{2, 1, 1}, 1.0, 200, 1}, 1}, {{{2, 2, 1}, 1.0, 300, 1}, 2},
+      {{{2, 2, 2}, 1.25, 500, 1}, 3}, {{{3, 1, 1}, 2.0, 200, 1}, 2}, {{{5, 1, 1}, 2.25, 200, 1}, 3},
+  };
+  for (const auto& one : cases) {
+    const int* grid = one.wanted.grid;
+    if (grid[0] * grid[1] * grid[2] < gpus) continue;
+    for (const way& w : ways)
+      report(counted(&one.wanted, one.pulses, &w, gpus), name_of("counts", &w, grid, gpus));
+    report(counted_pushes(&one.wanted, gpus), "counts of pushes");
+  }
+}
+
 static void all_on(int gpus) {
   for (const layout& wanted : layouts) {
     if (wanted.grid[0] * wanted.grid[1] * wanted.grid[2] < gpus) continue;
@@ -333,26 +396,18 @@ static void all_on(int gpus) {
     for (int wide = 0; wide < 2; wide++)
       report(slanted_bits(&wanted, gpus, wide != 0),
              name_of(wide ? "triclinic, double" : "triclinic", &ways[0], wanted.grid, gpus));
-  static const int grids[][3] = {{2, 1, 1}, {3, 1, 1}, {2, 2, 1}, {2, 2, 2}, {5, 1, 1}};
-  for (const int* grid : grids)
-    for (const way& w : ways)
-      for (int forces = 0; forces < 2; forces++) {
-        report(thousand(&w, grid, gpus, forces != 0, SENT),
-               name_of(forces ? "1,000 with forces" : "1,000", &w, grid, gpus));
-        if (!is_direct(&w) || w.bulk) continue;
-        report(thousand(&w, grid, gpus, forces != 0, PUSHED),
-               name_of(forces ? "1,000 pushes with forces" : "1,000 pushes", &w, grid, gpus));
-        report(thousand(&w, grid, gpus, forces != 0, POSTED),
-               name_of(forces ? "1,000 by mail with forces" : "1,000 by mail", &w, grid, gpus));
-      }
+  for (const layout& wanted : lasting)
+    if (wanted.grid[0] * wanted.grid[1] * wanted.grid[2] >= gpus) thousands(&wanted, gpus);
   for (const way& w : ways) {
     const int grid[3] = {2, 2, 1};
     if (strcmp(w.schedule, "host") && strcmp(w.schedule, "stream"))
       report(graph_and_replan(&w, gpus), name_of("graph and new plan", &w, grid, gpus));
-    /* waits inside a kernel: on one card only where it forwards or gathers */
-    if (!strcmp(w.schedule, "fused") || (is_direct(&w) && gpus > 1))
-      report(stalled(&w, gpus), name_of("stalled", &w, grid, gpus));
+    static const char* const names[] = {"stalled", "stalled forces", "stalled word"};
+    for (stall_phase phase : {STALL_POSITIONS, STALL_FORCES, STALL_READ})
+      if (stall_waits(&w, gpus, phase))
+        report(stalled(&w, gpus, phase), name_of(names[phase], &w, grid, gpus));
   }
+  counts_on(gpus);
   report(moves(gpus), "moves");
   report(refusals(gpus), "refusals");
 }
@@ -365,13 +420,17 @@ static void quick_on(int gpus) {
       report(one_layout(&wanted, &w, gpus, false), name_of("layout", &w, wanted.grid, gpus));
   report(same_bits(&few[0], gpus, true), "the same bits, double");
   report(slanted_bits(&slanted_layouts[0], gpus, false), "triclinic");
-  static const int grid[3] = {2, 2, 1};
+  static const layout last = {{2, 2, 1}, 1.25, 200, 1};
+  series staged = {}, direct = {};
   for (const way& w : ways) {
     if (w.bulk) continue;
-    report(thousand(&w, grid, gpus, true, SENT), name_of("steps", &w, grid, gpus));
+    series* scenes = is_direct(&w) ? &direct : &staged;
+    report(thousand(&w, &last, scenes, gpus, true, SENT), name_of("steps", &w, last.grid, gpus));
     if (!is_direct(&w)) continue;
-    report(thousand(&w, grid, gpus, false, PUSHED), name_of("pushes", &w, grid, gpus));
-    report(thousand(&w, grid, gpus, false, POSTED), name_of("by mail", &w, grid, gpus));
+    report(thousand(&w, &last, scenes, gpus, false, PUSHED),
+           name_of("pushes", &w, last.grid, gpus));
+    report(thousand(&w, &last, scenes, gpus, false, POSTED),
+           name_of("by mail", &w, last.grid, gpus));
   }
   report(moves(gpus), "moves");
 }
@@ -381,7 +440,8 @@ int main(int argc, char** argv) {
   bool quick = argc > 1 && strcmp(argv[argc - 1], "quick") == 0;
   if (quick) {
     deadline_s = 60;
-    graph_launches = 2;
+    rounds = 3;
+    launches_a_round = 1;
   }
   if (there == 0) {
     printf("skipped: %s\n", tg_device_reason());

@@ -61,14 +61,7 @@ static bool one_layout(const layout* wanted, const way* w, bool wide) {
         return true;
       }
     }
-    RUN(set_positions(&s, h.halo));
-    RUN(tg_device_halo_positions(h.halo));
-    RUN(tg_device_halo_synchronize(h.halo));
-    if (!check_positions(&s, h.halo)) return false;
-    RUN(set_forces(&s, h.halo, false));
-    RUN(tg_device_halo_forces(h.halo));
-    RUN(tg_device_halo_synchronize(h.halo));
-    if (!check_forces(&s, h.halo, NULL)) return false;
+    if (!exchange_once(&s, h.halo)) return false;
   }
   return true;
 }

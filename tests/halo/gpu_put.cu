@@ -2,13 +2,16 @@
 /* The kernels of path put with many PEs in one process, where puts are made by
  * gpu_put_headers/nvshmem.h: several pulses, forwarding, thin domains, which processes with a GPU
  * each could only show with many GPUs. Each PE has a stream; a few small grids run side by side on
- * any GPU that these kernels are for, and if they did not, a deadline would say so. */
+ * any GPU that these kernels are for, and if they did not, a deadline would say so.
+ *
+ *   halo_gpu_put [quick]     quick: a part that is short enough for compute-sanitizer */
 #include "halo/nvshmem/put.cuh"
 
 #include "halo/gpu_scene.cuh"
 #include "halo/slanted.cuh"
 
-enum { BLOCKS = 2, STEPS = 100 };
+enum { BLOCKS = 2 };
+static int steps = 100;
 
 static const layout layouts[] = {
     {{2, 1, 1}, 1.0, 300, 1},  {{3, 1, 1}, 2.0, 200, 1}, {{1, 1, 3}, 1.5, 200, 0.25},
@@ -143,7 +146,7 @@ static bool slanted_bits(const layout* wanted, bool direct, bool pulse, int gpus
 }
 
 /* Back to back, with changing data. */
-static bool hundred(const layout* wanted, bool direct, bool pulse, bool returns, int gpus) {
+static bool back_to_back(const layout* wanted, bool direct, bool pulse, bool returns, int gpus) {
   scene s;
   RUN(scene_make(wanted, 0, direct, &s));
   const way w = {direct ? "direct" : "fused", "put", false};
@@ -157,17 +160,17 @@ static bool hundred(const layout* wanted, bool direct, bool pulse, bool returns,
   for (size_t p = 0; p < c.views.size(); p++)
     RUN(watch_make(&s, h.halo, (int)p, &watches[p], &memory[p]));
   bool right = true;
-  for (int n = 0; n < STEPS && right; n++)
+  for (int n = 0; n < steps && right; n++)
     for (int stage = 0; stage < 4 && right; stage++) {
       for (size_t p = 0; p < c.views.size(); p++) {
         const tg_halo_port<float>* port = (const tg_halo_port<float>*)c.views[p].port;
         cudaSetDevice(c.views[p].device);
-        if (stage == 0) set_home<<<2, 128, 0, c.streams[p]>>>(port, watches[p]);
+        if (stage == 0) set_home<<<2, 128, 0, c.streams[p]>>>(port, only(watches[p]));
         if (stage == 1)
-          check_halo<<<4, 128, 0, c.streams[p]>>>(port, watches[p], (int)c.views[p].local_capacity,
-                                                  0);
-        if (stage == 2 && returns) check_sums<<<2, 128, 0, c.streams[p]>>>(port, watches[p]);
-        if (stage == 3) next_step<<<1, 1, 0, c.streams[p]>>>(watches[p]);
+          check_halo<<<4, 128, 0, c.streams[p]>>>(port, only(watches[p]),
+                                                  (int)c.views[p].local_capacity, 0);
+        if (stage == 2 && returns) check_sums<<<2, 128, 0, c.streams[p]>>>(port, only(watches[p]));
+        if (stage == 3) next_step<<<1, 1, 0, c.streams[p]>>>(only(watches[p]));
       }
       if (stage == 0) right = positions<float>(&c, pulse, !returns);
       if (stage == 1 && returns) right = forces<float>(&c, pulse);
@@ -177,7 +180,7 @@ static bool hundred(const layout* wanted, bool direct, bool pulse, bool returns,
     unsigned found[2];
     cudaMemcpy(found, watches[p].step, sizeof found, cudaMemcpyDeviceToHost);
     cudaFree(memory[p]);
-    right = expect(found[0] == STEPS, "all steps were made") && right;
+    right = expect(found[0] == (unsigned)steps, "all steps were made") && right;
     right = expect(found[1] == 0, "nothing stale") && right;
   }
   return right;
@@ -194,9 +197,12 @@ static tg_status load_put_kernels(int device) {
   return tg_cuda_status(cudaFuncGetAttributes(&a, tg_put_pulse_forces<double>), device, "loading");
 }
 
-static void all_on(int gpus) {
+/* quick: two layouts, few steps. */
+static void all_on(int gpus, bool quick) {
   static const char* const names[] = {"fused", "pulse", "direct"};
-  for (const layout& wanted : layouts)
+  int number = 0;
+  for (const layout& wanted : layouts) {
+    if (quick && number++ % 5) continue; /* one message; three, one of them forwarded twice */
     for (int kind = 0; kind < 3; kind++) {
       const bool direct = kind == 2, pulse = kind == 1;
       char name[100];
@@ -205,9 +211,10 @@ static void all_on(int gpus) {
       report(one_layout<float>(&wanted, direct, pulse, gpus), name);
       report(one_layout<double>(&wanted, direct, pulse, gpus), std::string("double, ") + name);
       for (int returns = 0; returns < 2; returns++)
-        report(hundred(&wanted, direct, pulse, returns != 0, gpus),
-               std::string(returns ? "100 with forces, " : "100, ") + name);
+        report(back_to_back(&wanted, direct, pulse, returns != 0, gpus),
+               std::string(returns ? "steps with forces, " : "steps, ") + name);
     }
+  }
   for (const layout& wanted : slanted_layouts)
     for (int kind = 0; kind < 3; kind++) {
       const std::string name = std::string("put, triclinic, ") + names[kind];
@@ -216,20 +223,25 @@ static void all_on(int gpus) {
     }
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
   int there = tg_device_count();
   if (there == 0) {
     printf("skipped: %s\n", tg_device_reason());
     return 77;
   }
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  if (quick) {
+    deadline_s = 20;
+    steps = 10;
+  }
   for (int gpus = 1; gpus <= (there < 2 ? there : 2); gpus++) {
     for (int i = 0; i < gpus; i++)
       if (load_put_kernels(i) != TG_OK) {
         printf("%s\n", tg_last_error());
         return 1;
       }
-    all_on(gpus);
+    all_on(gpus, quick);
   }
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;

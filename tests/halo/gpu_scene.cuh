@@ -17,46 +17,14 @@
 #include "base/timer.h"
 #include "device/device.h"
 #include "halo/cuda/internal.cuh"
+#include "halo/gpu_check.cuh"
 
 static int own_pe = -1; /* all */
 
-static int passed, failed;
 static double deadline_s = 2;
-
-/* One failed expectation fails the running case. */
-static bool expect(bool right, const char* what) {
-  if (!right) printf("    not so: %s\n", what);
-  return right;
-}
-
-#define EXPECT(condition)                                                                          \
-  if (!expect((condition), #condition)) return false
-#define RUN(call)                                                                                  \
-  do {                                                                                             \
-    if ((call) != TG_OK) {                                                                         \
-      printf("    %s: %s\n", #call, tg_last_error());                                              \
-      return false;                                                                                \
-    }                                                                                              \
-  } while (0)
-
-static double uniform(uint64_t a, uint64_t b) {
-  uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + 1;
-  z = (z ^ (z >> 30)) * 0x94d049bb133111ebu;
-  z = (z ^ (z >> 27)) * 0xbf58476d1ce4e5b9u;
-  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-typedef struct layout {
-  int grid[3];
-  double reach;
-  int atoms;
-  double filled; /* the fraction of the box along each edge that holds atoms */
-} layout;
 
 /* powers of two, and domains of whole 2^-k nm: what single precision adds up exactly */
 static const double box[3] = {4, 4, 4};
-
-typedef double vector3[3];
 
 /* All atoms, and where they live. Coordinates are multiples of 2^-10 nm. */
 typedef struct scene {
@@ -250,7 +218,20 @@ typedef struct watch {
   unsigned* wrong;
 } watch;
 
-static __global__ void set_home(const tg_halo_port<float>* port, watch w) {
+/* The watches of a card's PEs. Each kernel serves all of them by one launch. */
+typedef struct watch_set {
+  watch of[8];
+} watch_set;
+
+static inline watch_set only(const watch& one) {
+  watch_set set = {};
+  set.of[0] = one;
+  return set;
+}
+
+static __global__ void set_home(const tg_halo_port<float>* ports, watch_set set) {
+  const tg_halo_port<float>* port = &ports[blockIdx.z];
+  watch w = set.of[blockIdx.z];
   unsigned n = *w.step + 1;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < port->home_count;
        i += gridDim.x * blockDim.x) {
@@ -260,14 +241,9 @@ static __global__ void set_home(const tg_halo_port<float>* port, watch w) {
   }
 }
 
-/* The watches of a card's PEs. */
-typedef struct watch_set {
-  watch of[8];
-} watch_set;
-
-/* Direct: the same, pushed as it is made. One launch serves all PEs of a card: were they launched
- * one by one, the first could wait for word from a PE of another card whose kernel stands behind
- * one that waits for this card's second. */
+/* Direct: the same, pushed as it is made. Were the PEs of a card launched one by one, the first
+ * could wait for word from a PE of another card whose kernel stands behind one that waits for this
+ * card's second. */
 static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set set, int consume,
                                     int by_mail) {
   const tg_halo_port<float>* port = &ports[blockIdx.z];
@@ -297,7 +273,10 @@ static __global__ void set_and_push(const tg_halo_port<float>* ports, watch_set 
 
 /* Waits itself where asked (direct pushes come from kernels that end before their receivers know).
  * Blocks share the atoms, so each waits for all flags. */
-static __global__ void check_halo(const tg_halo_port<float>* port, watch w, int local, int wait) {
+static __global__ void check_halo(const tg_halo_port<float>* ports, watch_set set, int local,
+                                  int wait) {
+  const tg_halo_port<float>* port = &ports[blockIdx.z];
+  watch w = set.of[blockIdx.z];
   unsigned n = *w.step + 1;
   for (int c = 0; wait && c < port->channel_count; c++)
     if (port->channel[c].from_elsewhere && !tg_halo_wait_positions(port, c, port->x_sent[c]))
@@ -317,7 +296,9 @@ static __global__ void check_halo(const tg_halo_port<float>* port, watch w, int 
   if (wrong) atomicAdd(w.wrong, wrong);
 }
 
-static __global__ void check_sums(const tg_halo_port<float>* port, watch w) {
+static __global__ void check_sums(const tg_halo_port<float>* ports, watch_set set) {
+  const tg_halo_port<float>* port = &ports[blockIdx.z];
+  watch w = set.of[blockIdx.z];
   unsigned n = *w.step + 1, wrong = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < port->home_count;
        i += gridDim.x * blockDim.x) {
@@ -329,7 +310,7 @@ static __global__ void check_sums(const tg_halo_port<float>* port, watch w) {
   if (wrong) atomicAdd(w.wrong, wrong);
 }
 
-static __global__ void next_step(watch w) { ++*w.step; }
+static __global__ void next_step(watch_set set) { ++*set.of[blockIdx.z].step; }
 
 static tg_status load_kernels_on(int device) {
   cudaFuncAttributes a;
@@ -341,29 +322,41 @@ static tg_status load_kernels_on(int device) {
   return tg_cuda_status(cudaFuncGetAttributes(&a, next_step), device, "loading");
 }
 
-/* The watch of PE p in device memory of its card. */
-static tg_status watch_make(const scene* s, const tg_device_halo* halo, int p, watch* out,
-                            char** memory) {
+/* What PE p is to find under the scene's plan; its step goes on. */
+static tg_status watch_fill(const scene* s, const tg_device_halo* halo, int p, char* memory) {
   tg_device_halo_view v;
   tg_device_halo_view_of(halo, p, &v);
   const tg_device_part* part = &s->plan.parts[p];
   size_t n = v.local_capacity;
-  std::vector<int> number(n, -1), copies(n, 0);
+  std::vector<int> numbers(2 * n, -1); /* then copies */
   std::vector<float> shift(3 * n, 0);
+  for (size_t i = 0; i < n; i++) numbers[n + i] = 0;
   for (size_t i = 0, c = 0; i < part->local_count; i++) {
     size_t at = i;
     if (i >= part->home_count) {
       while (i >= part->messages[c].receive_start + part->messages[c].receive_count) c++;
       at = v.slices[c] + (i - part->messages[c].receive_start);
     }
-    int atom = number[at] = number_of(s, p, i);
+    int atom = numbers[at] = number_of(s, p, i);
     double x[3];
     belongs(s, p, atom, x);
     for (int d = 0; d < 3; d++) shift[3 * at + d] = (float)(x[d] - s->all[3 * atom + d]);
   }
   for (int q = 0; q < s->plan.pe_count; q++)
     for (size_t i = s->plan.parts[q].home_count; i < s->plan.parts[q].local_count; i++)
-      if (s->plan.parts[q].origin_pe[i] == p) copies[s->plan.parts[q].origin_atom[i]]++;
+      if (s->plan.parts[q].origin_pe[i] == p) numbers[n + s->plan.parts[q].origin_atom[i]]++;
+  TG_TRY(tg_cuda_status(cudaSetDevice(v.device), v.device, "selecting it"));
+  cudaMemcpy(memory, numbers.data(), 8 * n, cudaMemcpyHostToDevice);
+  cudaMemcpy(memory + 8 * n, shift.data(), 12 * n, cudaMemcpyHostToDevice);
+  return tg_cuda_status(cudaDeviceSynchronize(), v.device, "test memory");
+}
+
+/* The watch of PE p in device memory of its card. */
+static tg_status watch_make(const scene* s, const tg_device_halo* halo, int p, watch* out,
+                            char** memory) {
+  tg_device_halo_view v;
+  tg_device_halo_view_of(halo, p, &v);
+  size_t n = v.local_capacity;
   TG_TRY(tg_cuda_status(cudaSetDevice(v.device), v.device, "selecting it"));
   TG_TRY(tg_cuda_status(cudaMalloc((void**)memory, 20 * n + 8), v.device, "test memory"));
   out->number = (const int*)*memory;
@@ -371,33 +364,40 @@ static tg_status watch_make(const scene* s, const tg_device_halo* halo, int p, w
   out->shift = (const float*)(out->copies + n);
   out->step = (unsigned*)(*memory + 20 * n);
   out->wrong = out->step + 1;
-  cudaMemcpy(*memory, number.data(), 4 * n, cudaMemcpyHostToDevice);
-  cudaMemcpy(*memory + 4 * n, copies.data(), 4 * n, cudaMemcpyHostToDevice);
-  cudaMemcpy(*memory + 8 * n, shift.data(), 12 * n, cudaMemcpyHostToDevice);
   cudaMemset(*memory + 20 * n, 0, 8);
-  return tg_cuda_status(cudaDeviceSynchronize(), v.device, "test memory");
+  return watch_fill(s, halo, p, *memory);
 }
 
 /* Who sends the positions: the halo, or the test's own kernel. */
 typedef enum sender { SENT, PUSHED, POSTED } sender;
 
-/* All PEs of each card by one launch of the pushing kernel. */
-static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& watches, sender how,
-                              bool forces) {
+/* The PEs of one card, from PE p on. */
+typedef struct card_share {
+  tg_device_halo_view first;
+  watch_set set;
+  unsigned count;
+} card_share;
+
+static inline std::vector<card_share> shares_of(const tg_device_halo* halo,
+                                                const std::vector<watch>& watches) {
   const size_t end = own_pe < 0 ? watches.size() : (size_t)own_pe + 1;
-  for (size_t p = own_pe < 0 ? 0 : own_pe; p < end;) {
-    tg_device_halo_view first, v;
-    tg_device_halo_view_of(halo, (int)p, &first);
-    watch_set set = {};
-    unsigned count = 0;
-    for (; p < end; p++, count++) {
-      tg_device_halo_view_of(halo, (int)p, &v);
-      if (v.device != first.device) break;
-      set.of[count] = watches[p];
-    }
-    cudaSetDevice(first.device);
-    set_and_push<<<dim3(2, 1, count), 128, 0, (cudaStream_t)first.stream>>>(
-        (const tg_halo_port<float>*)first.port, set, !forces, how == POSTED);
+  std::vector<card_share> shares;
+  for (size_t p = own_pe < 0 ? 0 : (size_t)own_pe; p < end; p++) {
+    tg_device_halo_view v;
+    tg_device_halo_view_of(halo, (int)p, &v);
+    if (shares.empty() || shares.back().first.device != v.device) shares.push_back({v, {}, 0});
+    card_share* share = &shares.back();
+    share->set.of[share->count++] = watches[p];
+  }
+  return shares;
+}
+
+static inline bool queue_push(tg_device_halo* halo, const std::vector<card_share>& shares,
+                              sender how, bool forces) {
+  for (const card_share& share : shares) {
+    cudaSetDevice(share.first.device);
+    set_and_push<<<dim3(2, 1, share.count), 128, 0, (cudaStream_t)share.first.stream>>>(
+        (const tg_halo_port<float>*)share.first.port, share.set, !forces, how == POSTED);
     if (cudaGetLastError() != cudaSuccess) return expect(false, "a test kernel starts");
   }
   if (how == PUSHED) {
@@ -409,23 +409,24 @@ static inline bool queue_push(tg_device_halo* halo, const std::vector<watch>& wa
   return true;
 }
 
-/* For each PE on its stream. */
+/* One step of all PEs, a launch of each test kernel for a card. */
 static inline bool queue_step(tg_device_halo* halo, const std::vector<watch>& watches, sender how,
                               bool forces) {
-  if (how != SENT && !queue_push(halo, watches, how, forces)) return false;
+  const std::vector<card_share> shares = shares_of(halo, watches);
+  if (how != SENT && !queue_push(halo, shares, how, forces)) return false;
   for (int stage = 0; stage < 4; stage++) {
-    for (size_t p = 0; p < watches.size(); p++) {
-      tg_device_halo_view v;
-      tg_device_halo_view_of(halo, (int)p, &v);
-      if (!v.port) continue; /* another process's */
+    for (const card_share& share : shares) {
+      const tg_device_halo_view& v = share.first;
       cudaSetDevice(v.device);
       cudaStream_t stream = (cudaStream_t)v.stream;
-      const tg_halo_port<float>* port = (const tg_halo_port<float>*)v.port;
-      if (stage == 0 && how == SENT) set_home<<<2, 128, 0, stream>>>(port, watches[p]);
+      const dim3 grid(2, 1, share.count), one(1, 1, share.count);
+      const tg_halo_port<float>* ports = (const tg_halo_port<float>*)v.port;
+      if (stage == 0 && how == SENT) set_home<<<grid, 128, 0, stream>>>(ports, share.set);
       if (stage == 1)
-        check_halo<<<4, 128, 0, stream>>>(port, watches[p], (int)v.local_capacity, how == PUSHED);
-      if (stage == 2 && forces) check_sums<<<2, 128, 0, stream>>>(port, watches[p]);
-      if (stage == 3) next_step<<<1, 1, 0, stream>>>(watches[p]);
+        check_halo<<<grid, 128, 0, stream>>>(ports, share.set, (int)v.local_capacity,
+                                             how == PUSHED);
+      if (stage == 2 && forces) check_sums<<<grid, 128, 0, stream>>>(ports, share.set);
+      if (stage == 3) next_step<<<one, 1, 0, stream>>>(share.set);
       if (cudaGetLastError() != cudaSuccess) return expect(false, "a test kernel starts");
     }
     if (stage == 0 && how == SENT) RUN(tg_device_halo_positions(halo));
@@ -434,10 +435,16 @@ static inline bool queue_step(tg_device_halo* halo, const std::vector<watch>& wa
   return true;
 }
 
-static void report(bool right, const std::string& name) {
-  right ? passed++ : failed++;
-  if (!right) printf("FAILED %s\n", name.c_str());
-  fflush(stdout);
+/* Positions and forces once, everything checked; the halo returns forces. */
+static inline bool exchange_once(const scene* s, tg_device_halo* halo) {
+  RUN(set_positions(s, halo));
+  RUN(tg_device_halo_positions(halo));
+  RUN(tg_device_halo_synchronize(halo));
+  if (!check_positions(s, halo)) return false;
+  RUN(set_forces(s, halo, false));
+  RUN(tg_device_halo_forces(halo));
+  RUN(tg_device_halo_synchronize(halo));
+  return check_forces(s, halo, NULL);
 }
 
 #endif

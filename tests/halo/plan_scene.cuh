@@ -10,22 +10,7 @@
 #include <vector>
 
 #include "halo/cuda/internal.cuh"
-
-static double uniform(uint64_t a, uint64_t b) {
-  uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + 1;
-  z = (z ^ (z >> 30)) * 0x94d049bb133111ebu;
-  z = (z ^ (z >> 27)) * 0xbf58476d1ce4e5b9u;
-  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-typedef double vector3[3];
-
-typedef struct layout {
-  int grid[3];
-  double reach;
-  int atoms;
-  double filled; /* the fraction of the box along each edge that holds atoms */
-} layout;
+#include "halo/gpu_check.cuh"
 
 /* Multiples of 1/8 that are not whole, so that numbers below 2^16 stay exact; and vectors that
  * round wherever they are added. */
