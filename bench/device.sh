@@ -6,7 +6,7 @@
 #                                cuda (default) or nvshmem: found by NVSHMEM_HOME, or in build/deps
 #                                (./dev deps nvshmem); its tests run under mpirun, a GPU per process.
 #                                NAME: only this test, such as comm_gpu_nvshmem, and no benchmark
-#   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; about two minutes
+#   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
 set -u
 cd "$(dirname "$0")/.." || exit 3
 preset=${1:-cuda}
@@ -61,12 +61,14 @@ if [ -n "$sanitize" ]; then
       "$build/halo_gpu_halo" 1 quick
     grep -E 'FAILED|passed|ERROR SUMMARY|hazard' "$out/$tool.log" | head -n 20
   done
-  # NAME GPUS PROGRAM ARGUMENT...: accesses to memory, on those GPUs
+  # NAME GPUS PROGRAM ARGUMENT...: accesses to memory, on those GPUs. Errors of calls are left to the program: each
+  # halo asks for access to the other GPU, and from the second on is told, as an error, that it has it.
   memcheck() {
     name=memcheck_$1 visible=$2
     shift 2
-    step "$name" 120 env CUDA_VISIBLE_DEVICES="$visible" compute-sanitizer --error-exitcode 9 "$@"
-    grep -E 'FAILED|passed|ERROR SUMMARY' "$out/$name.log" | head -n 20
+    step "$name" 120 env CUDA_VISIBLE_DEVICES="$visible" compute-sanitizer --report-api-errors no \
+      --error-exitcode 9 "$@"
+    grep -E 'FAILED|passed|Invalid|Program hit|ERROR SUMMARY' "$out/$name.log" | head -n 20
   }
   memcheck plan 0 "$build/halo_gpu_plan" 1 quick
   memcheck put 0 "$build/halo_gpu_put" quick

@@ -327,24 +327,22 @@ static const layout summed[] = {
 };
 
 /* Those of 1,000 exchanges: one, two and three dimensions, odd numbers, thin domains of two and
- * three pulses, empty ones. */
+ * three pulses; last, two of three empty. */
 static const layout lasting[] = {
-    {{1, 1, 1}, 1.0, 200, 1},   {{2, 1, 1}, 1.0, 200, 1},    {{2, 2, 1}, 1.0, 200, 1},
-    {{2, 2, 2}, 1.25, 300, 1},  {{3, 1, 1}, 1.25, 200, 1},   {{5, 1, 1}, 0.75, 200, 1},
-    {{1, 2, 3}, 1.25, 250, 1},  {{3, 1, 1}, 2.0, 200, 1},    {{5, 1, 1}, 2.25, 200, 1},
-    {{2, 2, 1}, 1.0, 150, 0.5}, {{1, 1, 3}, 1.5, 150, 0.25},
+    {{1, 1, 1}, 1.0, 200, 1},    {{2, 1, 1}, 1.0, 200, 1},  {{2, 2, 1}, 1.0, 200, 1},
+    {{2, 2, 2}, 1.25, 300, 1},   {{3, 1, 1}, 1.25, 200, 1}, {{5, 1, 1}, 0.75, 200, 1},
+    {{1, 2, 3}, 1.25, 250, 1},   {{3, 1, 1}, 2.0, 200, 1},  {{5, 1, 1}, 2.25, 200, 1},
+    {{1, 1, 3}, 1.5, 150, 0.25},
 };
 
-/* Every way with and without a return of forces. Without one its kind tells only in the staged
- * exchange, where positions go by mail if forces would be put. */
+/* Every way with and without a return of forces. */
 static void thousands(const layout* wanted, int gpus) {
   series staged = {}, direct = {};
   for (const way& w : ways)
     for (int forces = 0; forces < 2; forces++) {
       const bool put = !w.force_return || !strcmp(w.force_return, "put");
-      const bool pull = w.force_return && !strcmp(w.force_return, "pull");
       series* scenes = is_direct(&w) ? &direct : &staged;
-      if (!forces && !put && !(pull && !is_direct(&w))) continue;
+      if (!forces && sends_like_another(&w)) continue;
       report(thousand(&w, wanted, scenes, gpus, forces != 0, SENT),
              name_of(forces ? "1,000 with forces" : "1,000", &w, wanted->grid, gpus));
       if (!is_direct(&w) || w.bulk || !put) continue;
@@ -403,8 +401,9 @@ static void all_on(int gpus) {
     if (strcmp(w.schedule, "host") && strcmp(w.schedule, "stream"))
       report(graph_and_replan(&w, gpus), name_of("graph and new plan", &w, grid, gpus));
     static const char* const names[] = {"stalled", "stalled forces", "stalled word"};
+    const bool known = sends_like_another(&w);
     for (stall_phase phase : {STALL_POSITIONS, STALL_FORCES, STALL_READ})
-      if (stall_waits(&w, gpus, phase))
+      if (stall_waits(&w, gpus, phase) && !(known && phase != STALL_FORCES))
         report(stalled(&w, gpus, phase), name_of(names[phase], &w, grid, gpus));
   }
   counts_on(gpus);

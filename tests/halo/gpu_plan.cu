@@ -19,6 +19,7 @@
 #include "plan_maps.cuh"
 #include "plan_scene.cuh"
 
+/* The maps that are there, made on the device, against those that the host uploads for s. */
 template <typename T>
 static bool same_maps(const scene* s, tg_device_halo* h) {
   return maps_match<T>(h, &s->plan, 0, s->pe_count);

@@ -207,6 +207,13 @@ typedef struct holder {
 
 static inline bool is_direct(const way* w) { return strcmp(w->schedule, "direct") == 0; }
 
+/* Are its positions sent as those of another way? force_return tells only in a staged exchange,
+ * whose positions go by mail if its forces are put. */
+static inline bool sends_like_another(const way* w) {
+  return w->force_return && strcmp(w->force_return, "put") &&
+         (is_direct(w) || !strcmp(w->force_return, "reduce"));
+}
+
 /* Back to back, on the device: step n sets home atom i to (number, n, n + number), exchanges, and
  * counts the copies that read otherwise. Then each copy's force is (1, n, number) and each home
  * atom must get them all. */
