@@ -64,3 +64,7 @@ if(TG_TESTS)
   add_test(NAME examples.gpu_stencil COMMAND examples_gpu_stencil)
   set_tests_properties(examples.gpu_stencil PROPERTIES LABELS "examples;gpu" SKIP_RETURN_CODE 77 TIMEOUT 120)
 endif()
+
+if(TARGET motif_gpu_motif)
+  include(${PROJECT_SOURCE_DIR}/tests/motif/gpu.cmake)
+endif()

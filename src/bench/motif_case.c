@@ -128,8 +128,9 @@ tg_status tg_motif_case_add(tg_motif_case* c, tg_motif_kind kind, bool fast) {
       for (const tg_reduce_version* v = t->reduces; v && v->name; v++)
         if (v->refuses == NULL || (v->refuses(0) == NULL && v->refuses(s->m) == NULL))
           add(c, s, kind, v->name, v);
-    if (kind == TG_MOTIF_COPY && strcmp(t->name, "omp") == 0) add(c, s, kind, "(copy)", NULL);
-    if (kind == TG_MOTIF_STREAM && strcmp(t->name, "omp") == 0) add(c, s, kind, "(stream)", NULL);
+    const bool omp = strcmp(t->name, "omp") == 0;
+    if (kind == TG_MOTIF_COPY && (omp || t->copy)) add(c, s, kind, "(copy)", NULL);
+    if (kind == TG_MOTIF_STREAM && (omp || t->stream)) add(c, s, kind, "(stream)", NULL);
   }
   return TG_OK;
 }

@@ -74,8 +74,14 @@ tg_status tg_motif_entry_run(const tg_motif_entry* e, int threads) {
     case TG_MOTIF_EXPECT:
       TG_TRY(((const tg_expect_version*)e->version)->expect(&expectation, s->scratch));
       break;
-    case TG_MOTIF_COPY: copy(s, threads); break;
-    case TG_MOTIF_STREAM: stream(s, threads); break;
+    case TG_MOTIF_COPY:
+      if (s->table->copy == NULL) copy(s, threads);
+      if (s->table->copy != NULL) TG_TRY(s->table->copy(s->count, s->narrow, s->narrow_sums));
+      break;
+    case TG_MOTIF_STREAM:
+      if (s->table->stream == NULL) stream(s, threads);
+      if (s->table->stream != NULL) TG_TRY(s->table->stream(&reduction));
+      break;
   }
   return s->table->memory->synchronize();
 }

@@ -11,5 +11,6 @@ extern const tg_motif_ops tg_motif_omp;
 
 extern const tg_motif_table tg_motif_table_ref;
 extern const tg_motif_table tg_motif_table_omp;
+extern const tg_motif_table tg_motif_table_cuda;
 
 #endif

@@ -44,8 +44,8 @@ TG_INLINE bool tg_difference_find(const uint16_t* row, size_t row_stride, const 
                                   size_t column_stride, int n, int most, tg_difference* out) {
   int i = 0, j = 0, p = 0, q = 0, odd = 0;
   while (i < n || j < n) {
-    const int a = i < n ? row[(size_t)i * row_stride] : TG_STATES_MOST_ORBITALS;
-    const int b = j < n ? column[(size_t)j * column_stride] : TG_STATES_MOST_ORBITALS;
+    const int a = i < n ? row[(size_t)i * row_stride] : (int)TG_STATES_MOST_ORBITALS;
+    const int b = j < n ? column[(size_t)j * column_stride] : (int)TG_STATES_MOST_ORBITALS;
     if (a < b) {
       if (p == most) return false;
       out->p[p++] = (uint16_t)a;

@@ -4,8 +4,8 @@
  *
  * Names: serial; clause (a reduction clause with an array); atomic (an update of the element, by
  * each item); scalars (one scalar reduction per element, generated); private (sums of each thread
- * or block, joined at the end); chunks (sums of chunks of fixed length, joined in order: the same
- * bits for any number of threads).
+ * or block, joined at the end); private atomic (sums of a block, by atomics); chunks (sums of
+ * chunks of fixed length, joined in order: the same bits for any number of threads).
  *
  * Any order of adding is within the bound (n - 1) u / (1 - (n - 1) u) * sum |values| of a bin's
  * exact sum, with n its number of items and u = 2^-53 (N. J. Higham, Accuracy and Stability of

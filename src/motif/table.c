@@ -7,7 +7,8 @@
 #include "motif/backends.h"
 
 const tg_motif_table* const* tg_motif_tables(void) {
-  static const tg_motif_table* const tables[] = {&tg_motif_table_ref, &tg_motif_table_omp, NULL};
+  static const tg_motif_table* const tables[] = {&tg_motif_table_ref, &tg_motif_table_omp,
+                                                 &tg_motif_table_cuda, NULL};
   return tables;
 }
 

@@ -13,6 +13,10 @@
 #include "motif/reduce.h"
 #include "motif/scan.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Memory that the backend's functions work on. */
 typedef struct tg_motif_memory {
   /** Aligned to a cache line, of any content. *out is NULL for 0 bytes, and on failure. */
@@ -39,6 +43,10 @@ typedef struct tg_motif_table {
   const tg_scan_version* scans;
   const tg_reduce_version* reduces;
   const tg_expect_version* expects;
+  /* Yardsticks for benchmarks: copies count numbers; reads both arrays of a reduction once (m >= 1;
+   * what is in sums then is not defined). NULL: none. */
+  tg_status (*copy)(size_t count, const uint32_t* from, uint32_t* to);
+  tg_status (*stream)(const tg_reduction* what);
 } tg_motif_table;
 
 /** All that are built in, in the order of the help; NULL ends. */
@@ -55,4 +63,7 @@ tg_status tg_motif_states_upload(const tg_motif_table* table, const tg_states* h
                                  tg_states* out);
 void tg_motif_states_free(const tg_motif_table* table, tg_states* states);
 
+#ifdef __cplusplus
+}
+#endif
 #endif
