@@ -42,7 +42,7 @@ typedef struct tg_device_halo_params {
   bool double_precision;
   bool bulk;           /* positions by bulk copies from shared memory (fused, pulse, direct) */
   bool returns_forces; /* every positions is followed by a forces */
-  double margin;       /* capacity over the first plan's counts; 0: 1.25; at least 1 */
+  double margin;       /* capacity over the first plan's counts; 0: 1.25; 1 to 1000 */
   double deadline_s;   /* of a wait on a device; 0: 5 */
   const char* path;    /* open only, transport nvshmem: "store": kernels store into the other PEs'
                           memory (NVLink); "put": NVSHMEM moves the data, whatever the fabric;

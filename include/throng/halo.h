@@ -34,7 +34,8 @@ typedef struct tg_halo tg_halo;
 typedef struct tg_halo_params {
   int grid[3];          /* domains along x, y, z; their product is the world's PE count */
   const char* schedule; /* "host", "pulse" (also NULL), "fused" or "direct" */
-  double margin; /* room for messages is the largest so far x margin, >= 1; 0: the default, 1.25 */
+  double margin; /* room for messages is the largest so far x margin, 1 to 1000; 0: the default,
+                    1.25 */
   /** Receives words about memory that had to grow; NULL: silent. PE 0 only. */
   void (*message)(void* context, const char* line);
   void* context;
@@ -50,7 +51,9 @@ typedef struct tg_halo_counters {
   double wait_s;   /* wall time inside transfers and waits */
 } tg_halo_counters;
 
-/** Collective. Fails (TG_ERR_INPUT) where the grid does not match the world. */
+/** Collective: grid, schedule and margin must be the same on all PEs. Fails with TG_ERR_INPUT,
+ * agreed by all, where one of them differs (the message names it, and the PE), where the grid does
+ * not match the world, and where params or out is NULL. */
 tg_status tg_halo_create(tg_world* world, const tg_halo_params* params, tg_halo** out);
 /** Local, null-safe, sets NULL. Before the world ends. */
 void tg_halo_destroy(tg_halo** halo);
@@ -72,7 +75,9 @@ int tg_halo_owner_triclinic(const tg_halo* halo, const double box[3][3], const d
  * (atoms of one group share a centre and so travel together); must lie inside this PE's brick. box:
  * edge lengths, nm. reach: nm, >= 0. Fails with TG_ERR_INPUT, agreed by all, where reach exceeds
  * (grid[d]-1)/grid[d] * box[d] in a dimension with grid[d] > 1 (fewer PEs along it, or a larger
- * box). */
+ * box); with TG_ERR_INTERNAL, agreed by all, where a centre lies elsewhere, or where box or reach
+ * are not the same on all PEs to the last bit. After a failure there is no plan and no atom, on any
+ * PE, as before the first; a plan that was refused so may be followed by a better one. */
 tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t home_count,
                        const double (*centre)[3]);
 /** As tg_halo_plan in a box of three vectors, the rows of box: (ax 0 0) (bx by 0) (cx cy cz).
@@ -86,6 +91,9 @@ size_t tg_halo_halo_count(const tg_halo* halo);
  * Owned by the halo, valid until the next plan. */
 const uint8_t (*tg_halo_offsets(const tg_halo* halo))[3];
 int tg_halo_pulse_count(const tg_halo* halo);
+
+/* Exchanges. Without a plan each fails at once on all PEs (TG_ERR_INPUT) and touches nothing. NULL
+ * for an array that has elements is TG_ERR_INPUT on that PE, and aborts the world. */
 
 /** Collective: copies data of home atoms to their halo copies, unshifted. array: [n_home + n_halo]
  * elements of `size` bytes; the halo part is written. */

@@ -126,6 +126,10 @@ typedef struct workings {
 
 static tg_status begin(const tg_halo* halo, tg_device_plan* plan, workings* w) {
   size_t count = halo->local_count;
+  if (!halo->planned)
+    return tg_fail(TG_ERR_INPUT,
+                   "halo: PE %d has no plan to be taken to a GPU; call tg_halo_plan first",
+                   tg_world_pe(halo->world));
   TG_TRY(TG_ALLOCATE((size_t)plan->pe_count, "halo plans", &plan->parts));
   w->part = &plan->parts[tg_world_pe(halo->world)];
   TG_TRY(TG_ALLOCATE(TG_DEVICE_PLAN_CHANNELS, "halo messages", &w->part->messages));

@@ -43,7 +43,7 @@ typedef struct tg_halo_schedule {
   tg_status (*up)(tg_halo* halo, const tg_halo_data* data);
 } tg_halo_schedule;
 
-enum { TG_HALO_ELEMENT = 3 * sizeof(double) };
+enum { TG_HALO_ELEMENT = 3 * sizeof(double), TG_HALO_MOST_MARGIN = 1000 };
 
 struct tg_halo_lanes;
 
@@ -55,6 +55,7 @@ struct tg_halo {
   int lower[3], upper[3]; /* neighbours, PEs */
   tg_halo_counters counters;
 
+  bool planned; /* the last plan succeeded, on all PEs; else there are no atoms here */
   size_t home_count, local_count;
   double (*centre)[3];  /* [local_count], nm, in this PE's frame: halo above the brick; in a
                            triclinic box the distances across its faces */

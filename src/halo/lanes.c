@@ -52,6 +52,7 @@ tg_status tg_halo_lanes_resize(tg_halo_lanes* l, int count) {
   TG_TRY(TG_RESERVE(n, "halo lanes", &l->sources, &l->source_capacity));
   TG_TRY(TG_RESERVE(4 * (n + 1), "halo lanes", &l->state, &l->state_capacity));
   l->count = count;
+  if (count && !l->memory) l->overflow = true; /* the first, or a larger one could not be had */
   return TG_OK;
 }
 

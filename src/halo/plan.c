@@ -6,6 +6,8 @@
  * reach above its brick. Candidates of the first pulse along d: home atoms and all that came along
  * earlier dimensions (so edges and corners are forwarded); of a later pulse: what the pulse before
  * it brought. Centres travel in the plan's own messages, moved into the frame of the receiver. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -47,14 +49,60 @@ static tg_status check_params(const tg_world* world, const tg_halo_params* param
     return tg_fail(TG_ERR_INPUT,
                    "halo: schedule '%s' is not known; give host, pulse, fused or direct",
                    params->schedule);
-  if (params->margin && !(params->margin >= 1))
-    return tg_fail(TG_ERR_INPUT, "halo: a margin of %g; give 1 or more", params->margin);
+  if (params->margin != 0 && !(params->margin >= 1 && params->margin <= TG_HALO_MOST_MARGIN))
+    return tg_fail(TG_ERR_INPUT, "halo: a margin of %g; give 1 to %d, or 0 for the default",
+                   params->margin, TG_HALO_MOST_MARGIN);
   return TG_OK;
+}
+
+/* What all PEs must give alike; no padding, so that bytes can be compared. */
+typedef struct common_params {
+  int grid[3];
+  char schedule[20];
+  double margin;
+} common_params;
+
+/* Collective: every PE compares its own with PE 0's; the lowest that differs is named. */
+static tg_status check_same_params(tg_world* world, const tg_halo_params* params,
+                                   tg_status status) {
+  common_params mine = {0}, first;
+  if (status == TG_OK) {
+    memcpy(mine.grid, params->grid, sizeof mine.grid);
+    const char* name = params->schedule ? params->schedule : tg_halo_schedule_find(NULL)->name;
+    snprintf(mine.schedule, sizeof mine.schedule, "%s", name);
+    mine.margin = params->margin + 0.0; /* -0 is 0 */
+  }
+  first = mine;
+  TG_TRY(tg_world_broadcast(world, 0, &first, sizeof first));
+  int pe = tg_world_pe(world);
+  if (status == TG_OK && memcmp(first.grid, mine.grid, sizeof mine.grid) != 0)
+    status = tg_fail(TG_ERR_INPUT,
+                     "halo: the grid differs between PEs: PE 0 gave %d x %d x %d, PE %d %d x %d x "
+                     "%d; give all the same",
+                     first.grid[0], first.grid[1], first.grid[2], pe, mine.grid[0], mine.grid[1],
+                     mine.grid[2]);
+  else if (status == TG_OK && memcmp(first.schedule, mine.schedule, sizeof mine.schedule) != 0)
+    status = tg_fail(TG_ERR_INPUT,
+                     "halo: the schedule differs between PEs: PE 0 gave '%s', PE %d '%s'; give all "
+                     "the same",
+                     first.schedule, pe, mine.schedule);
+  else if (status == TG_OK && memcmp(&first.margin, &mine.margin, sizeof mine.margin) != 0)
+    status = tg_fail(TG_ERR_INPUT,
+                     "halo: the margin differs between PEs: PE 0 gave %.17g, PE %d %.17g; give all "
+                     "the same",
+                     first.margin, pe, mine.margin);
+  return tg_world_agree(world, status);
 }
 
 tg_status tg_halo_create(tg_world* world, const tg_halo_params* params, tg_halo** out) {
   tg_halo* halo = NULL;
-  tg_status status = check_params(world, params);
+  if (!world) return tg_fail(TG_ERR_INPUT, "halo: no world (NULL); open one first");
+  tg_status status = TG_OK;
+  if (!params || !out)
+    status = tg_fail(TG_ERR_INPUT, "PE %d: a halo with %s NULL; give its address",
+                     tg_world_pe(world), params ? "out" : "params");
+  TG_TRY(check_same_params(world, params, status));
+  status = check_params(world, params);
   if (status == TG_OK) status = TG_ALLOCATE(1, "a halo", &halo);
   if (status == TG_OK) status = tg_halo_lanes_create(&halo->lanes);
   status = tg_world_agree(world, status);
@@ -97,7 +145,7 @@ static tg_status check_plan(const tg_halo* halo, const double box[3], double rea
   if (!(reach >= 0)) return tg_fail(TG_ERR_INPUT, "halo: a reach of %g nm; give 0 or more", reach);
   for (int d = 0; d < 3; d++) {
     double longest = tg_halo_longest_reach(box[d], halo->grid[d]);
-    if (!(box[d] > 0))
+    if (!(box[d] > 0 && box[d] < INFINITY))
       return tg_fail(TG_ERR_INPUT, "halo: a box edge of %g nm along %c", box[d], "xyz"[d]);
     if (halo->grid[d] > 1 && reach > longest)
       return tg_fail(TG_ERR_INPUT,
@@ -118,28 +166,41 @@ static tg_status check_plan(const tg_halo* halo, const double box[3], double rea
   return TG_OK;
 }
 
-/* Pulses of PEs with different boxes would not match up, and would wait for each other in vain. */
-static tg_status check_same(tg_halo* halo, const double box[3], double reach) {
-  double values[4] = {box[0], box[1], box[2], reach};
-  int64_t bits[8];
-  for (int i = 0; i < 4; i++) {
-    memcpy(&bits[i], &values[i], sizeof bits[i]);
-    bits[4 + i] = ~bits[i]; /* the largest complement is the complement of the smallest */
+/* Edges (in a triclinic box: heights) and what a copy that crosses each boundary is shifted by. */
+typedef struct geometry {
+  double edge[3], vector[3][3], reach;
+} geometry;
+
+/* Collective: pulses of PEs with different boxes would not match up, and would wait for each other
+ * in vain. status: this PE's so far. */
+static tg_status check_same(tg_halo* halo, const geometry* box, tg_status status) {
+  double first[10], mine[10];
+  memcpy(mine, box->vector, sizeof box->vector);
+  mine[9] = box->reach;
+  memcpy(first, mine, sizeof first);
+  tg_status sent = tg_world_broadcast(halo->world, 0, first, sizeof first);
+  if (sent != TG_OK) return sent;
+  for (int i = 0; i < 10 && status == TG_OK; i++) {
+    if (memcmp(&first[i], &mine[i], sizeof mine[i]) == 0) continue;
+    char what[32] = "reach";
+    if (i < 9) snprintf(what, sizeof what, "box (vector %c along %c)", "abc"[i / 3], "xyz"[i % 3]);
+    status = tg_fail(TG_ERR_INTERNAL,
+                     "halo: the %s differs between PEs: PE 0 gave %.17g nm, PE %d %.17g nm; give "
+                     "all the same, to the last bit",
+                     what, first[i], tg_world_pe(halo->world), mine[i]);
   }
-  TG_TRY(tg_world_max_int64(halo->world, bits, 8));
-  for (int i = 0; i < 4; i++)
-    if (bits[i] != ~bits[4 + i])
-      return tg_fail(TG_ERR_INTERNAL,
-                     "halo: the box or the reach differs between PEs; PE %d has "
-                     "%.17g x %.17g x %.17g nm and %.17g nm",
-                     tg_world_pe(halo->world), box[0], box[1], box[2], reach);
-  return TG_OK;
+  return status;
 }
 
-static tg_status set_home(tg_halo* halo, size_t home_count, const double (*centre)[3]) {
+/* Without a plan there are no atoms, on any PE. */
+static void forget_plan(tg_halo* halo) {
+  halo->planned = false;
   halo->home_count = halo->local_count = 0;
   halo->pulse_count = 0;
   halo->index_count = 0;
+}
+
+static tg_status set_home(tg_halo* halo, size_t home_count, const double (*centre)[3]) {
   if (home_count > UINT32_MAX)
     return tg_fail(TG_ERR_INPUT, "halo: %zu atoms on one PE; at most %u", home_count, UINT32_MAX);
   TG_TRY(TG_RESERVE(home_count, "atom centres", &halo->centre, &halo->centre_capacity));
@@ -151,11 +212,6 @@ static tg_status set_home(tg_halo* halo, size_t home_count, const double (*centr
   halo->home_count = halo->local_count = home_count;
   return TG_OK;
 }
-
-/* Edges (in a triclinic box: heights) and what a copy that crosses each boundary is shifted by. */
-typedef struct geometry {
-  double edge[3], vector[3][3], reach;
-} geometry;
 
 /* A plan message: [count][3] centres, then [count][3] offsets. */
 enum { CENTRE_BYTES = 3 * sizeof(double), ATOM_BYTES = CENTRE_BYTES + 3 };
@@ -235,17 +291,12 @@ static tg_status plan_pulses(tg_halo* halo, const geometry* box) {
   return TG_OK;
 }
 
-static tg_status plan(tg_halo* halo, const geometry* box, size_t home_count,
-                      const double (*centre)[3]) {
-  /* this is also the barrier after which nobody touches the slots of the old layout */
-  tg_status status = check_same(halo, box->edge, box->reach);
-  if (status == TG_OK) status = check_plan(halo, box->edge, box->reach, home_count, centre);
-  if (status == TG_OK) status = set_home(halo, home_count, centre);
-  TG_TRY(tg_world_agree(halo->world, status));
+/* Collective: the plan of atoms that all PEs have checked. */
+static tg_status make(tg_halo* halo, const geometry* box) {
   memcpy(halo->edge_shift, box->vector, sizeof halo->edge_shift);
   tg_trace* trace = halo->trace; /* the plan's own messages are no exchange */
   halo->trace = NULL;
-  status = plan_pulses(halo, box);
+  tg_status status = plan_pulses(halo, box);
   if (status == TG_OK && halo->schedule->symmetric) {
     status = halo->schedule->direct ? tg_halo_direct_plan_make(halo, box->vector)
                                     : tg_halo_staged_plan(halo);
@@ -257,24 +308,57 @@ static tg_status plan(tg_halo* halo, const geometry* box, size_t home_count,
   return status;
 }
 
+/* status: what the caller found of its arguments; centre is looked at only if that is TG_OK. */
+static tg_status plan(tg_halo* halo, const geometry* box, size_t home_count,
+                      const double (*centre)[3], tg_status status) {
+  forget_plan(halo);
+  status = check_same(halo, box, status);
+  if (status == TG_OK) status = check_plan(halo, box->edge, box->reach, home_count, centre);
+  if (status == TG_OK) status = set_home(halo, home_count, centre);
+  /* this is also the barrier after which nobody touches the slots of the old layout */
+  status = tg_world_agree(halo->world, status);
+  if (status == TG_OK) status = make(halo, box);
+  if (status != TG_OK)
+    forget_plan(halo);
+  else
+    halo->planned = true;
+  return status;
+}
+
+/* box may be of either kind. */
+static tg_status check_arguments(const tg_halo* halo, const void* box, size_t home_count,
+                                 const void* centre) {
+  if (box && (centre || !home_count)) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "PE %d: a halo plan of %zu home atoms with %s NULL; give its address",
+                 tg_world_pe(halo->world), home_count, box ? "centre" : "box");
+}
+
+static tg_status no_halo(void) {
+  return tg_fail(TG_ERR_INPUT, "halo plan: no halo (NULL); call tg_halo_create first");
+}
+
 tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t home_count,
                        const double (*centre)[3]) {
-  geometry rectangular = {.reach = reach};
-  for (int d = 0; d < 3; d++) rectangular.edge[d] = rectangular.vector[d][d] = box[d];
-  return plan(halo, &rectangular, home_count, centre);
+  if (!halo) return no_halo();
+  geometry rectangular = {.reach = reach + 0.0};
+  for (int d = 0; d < 3 && box; d++) rectangular.edge[d] = rectangular.vector[d][d] = box[d];
+  return plan(halo, &rectangular, home_count, centre,
+              check_arguments(halo, box, home_count, centre));
 }
 
 tg_status tg_halo_plan_triclinic(tg_halo* halo, const double box[3][3], double reach,
                                  size_t home_count, const double (*centre)[3]) {
-  geometry oblique = {.reach = reach};
+  if (!halo) return no_halo();
+  geometry oblique = {.reach = reach + 0.0};
   /* no -0: a +0 is added at every other hop, and only with it -0 gives the same as nothing */
-  for (int d = 0; d < 3; d++)
+  for (int d = 0; d < 3 && box; d++)
     for (int i = 0; i < 3; i++) oblique.vector[d][i] = box[d][i] + 0.0;
-  tg_status status = tg_halo_heights(box, oblique.edge);
+  tg_status status = check_arguments(halo, box, home_count, centre);
+  if (status == TG_OK) status = tg_halo_heights(box, oblique.edge);
   if (status == TG_OK)
     status = TG_RESERVE(home_count, "atom centres", &halo->scaled, &halo->scaled_capacity);
-  TG_TRY(tg_world_agree(halo->world, status));
-  for (size_t i = 0; i < home_count; i++)
+  for (size_t i = 0; i < home_count && status == TG_OK; i++)
     tg_halo_across(box, oblique.edge, centre[i], halo->scaled[i]);
-  return plan(halo, &oblique, home_count, (const double(*)[3])halo->scaled);
+  return plan(halo, &oblique, home_count, (const double(*)[3])halo->scaled, status);
 }

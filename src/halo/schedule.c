@@ -38,7 +38,27 @@ static tg_status move(tg_halo* halo, const tg_halo_data* data, bool up) {
   return status;
 }
 
+/* Whether there is something to exchange, and a place for it. All PEs have a plan or none has, so
+ * all fail alike without one; an array is one PE's own fault, and the others must not wait for it.
+ */
+static tg_status check(const tg_halo* halo, const void* array, size_t size) {
+  if (!halo)
+    return tg_fail(TG_ERR_INPUT, "halo exchange: no halo (NULL); call tg_halo_create first");
+  if (!halo->planned)
+    return tg_fail(TG_ERR_INPUT,
+                   "halo exchange: PE %d has no plan (none was made, or the last one failed); call "
+                   "tg_halo_plan first",
+                   tg_world_pe(halo->world));
+  if (array || !halo->local_count || !size) return TG_OK;
+  tg_status status =
+      tg_fail(TG_ERR_INPUT, "halo exchange: PE %d gave no array (NULL) for its %zu local atoms",
+              tg_world_pe(halo->world), halo->local_count);
+  tg_world_abort(halo->world, status);
+  return status;
+}
+
 tg_status tg_halo_copy(tg_halo* halo, void* array, size_t size) {
+  TG_TRY(check(halo, array, size));
   tg_halo_data data = {.base = array, .stride = size, .size = size, .what = "halo copy, part"};
   halo->counters.exchanges++;
   if (!halo->schedule->symmetric) return move(halo, &data, false);
@@ -53,6 +73,7 @@ tg_status tg_halo_copy(tg_halo* halo, void* array, size_t size) {
 
 static tg_status vectors(tg_halo* halo, void* base, tg_halo_kind kind, bool up) {
   size_t size = kind == TG_HALO_DOUBLE3 ? 3 * sizeof(double) : 3 * sizeof(float);
+  TG_TRY(check(halo, base, size));
   tg_halo_data data = {.base = base,
                        .stride = size,
                        .size = size,

@@ -24,6 +24,9 @@ tg_status tg_device_halo_read_params(tg_device_halo* halo, const tg_device_halo_
     if (strcmp(schedule, schedules[i]) == 0) found = i;
   for (int i = 0; i < 3 && params->force_return; i++)
     if (strcmp(params->force_return, returns[i]) == 0) way = i;
+  if (params->margin != 0 && !(params->margin >= 1 && params->margin <= 1000))
+    return tg_fail(TG_ERR_INPUT, "halo: a margin of %g; give 1 to 1000, or 0 for the default",
+                   params->margin);
   if (found < 0)
     return tg_fail(TG_ERR_INPUT,
                    "halo: schedule '%s' is not known; give host, stream, pulse, fused or direct",
@@ -139,7 +142,6 @@ tg_status tg_device_halo_allocate_cards(tg_device_halo* halo) {
 static tg_status build(tg_device_halo* halo, const tg_device_halo_params* params,
                        const tg_device_plan* plan) {
   double margin = params->margin > 0 ? params->margin : 1.25;
-  if (margin < 1) return tg_fail(TG_ERR_INPUT, "halo: a margin of %g; give 1 or more", margin);
   if (params->path && strcmp(params->path, "auto") != 0 && strcmp(params->path, "store") != 0)
     return tg_fail(TG_ERR_INPUT,
                    "halo: path '%s' within a process; there are stores only: give auto or store",

@@ -56,8 +56,6 @@ static tg_status open_card(tg_device_halo* halo) {
 static tg_status begin(tg_device_halo* halo, const tg_device_halo_params* params,
                        const tg_device_plan* plan) {
   tg_device_halo_params wanted = *params;
-  if (params->margin > 0 && params->margin < 1)
-    return tg_fail(TG_ERR_INPUT, "halo: a margin of %g; give 1 or more", params->margin);
   if (plan->pe_count != halo->pe_count)
     return tg_fail(TG_ERR_INPUT,
                    "halo: a plan of %d processing elements in a world of %d; make them equal",
