@@ -55,7 +55,15 @@ static tg_status check_params(const tg_world* world, const tg_halo_params* param
   return TG_OK;
 }
 
-/* What all PEs must give alike; no padding, so that bytes can be compared. */
+/* To the last bit: other than ==, NaN is the same as itself. */
+static bool same_bits(double a, double b) {
+  uint64_t bits[2];
+  memcpy(&bits[0], &a, sizeof a);
+  memcpy(&bits[1], &b, sizeof b);
+  return bits[0] == bits[1];
+}
+
+/* What all PEs must give alike. */
 typedef struct common_params {
   int grid[3];
   char schedule[20];
@@ -86,7 +94,7 @@ static tg_status check_same_params(tg_world* world, const tg_halo_params* params
                      "halo: the schedule differs between PEs: PE 0 gave '%s', PE %d '%s'; give all "
                      "the same",
                      first.schedule, pe, mine.schedule);
-  else if (status == TG_OK && memcmp(&first.margin, &mine.margin, sizeof mine.margin) != 0)
+  else if (status == TG_OK && !same_bits(first.margin, mine.margin))
     status = tg_fail(TG_ERR_INPUT,
                      "halo: the margin differs between PEs: PE 0 gave %.17g, PE %d %.17g; give all "
                      "the same",
@@ -101,7 +109,8 @@ tg_status tg_halo_create(tg_world* world, const tg_halo_params* params, tg_halo*
   if (!params || !out)
     status = tg_fail(TG_ERR_INPUT, "PE %d: a halo with %s NULL; give its address",
                      tg_world_pe(world), params ? "out" : "params");
-  TG_TRY(check_same_params(world, params, status));
+  status = check_same_params(world, params, status);
+  if (status != TG_OK || !params || !out) return status;
   status = check_params(world, params);
   if (status == TG_OK) status = TG_ALLOCATE(1, "a halo", &halo);
   if (status == TG_OK) status = tg_halo_lanes_create(&halo->lanes);
@@ -181,7 +190,7 @@ static tg_status check_same(tg_halo* halo, const geometry* box, tg_status status
   tg_status sent = tg_world_broadcast(halo->world, 0, first, sizeof first);
   if (sent != TG_OK) return sent;
   for (int i = 0; i < 10 && status == TG_OK; i++) {
-    if (memcmp(&first[i], &mine[i], sizeof mine[i]) == 0) continue;
+    if (same_bits(first[i], mine[i])) continue;
     char what[32] = "reach";
     if (i < 9) snprintf(what, sizeof what, "box (vector %c along %c)", "abc"[i / 3], "xyz"[i % 3]);
     status = tg_fail(TG_ERR_INTERNAL,
