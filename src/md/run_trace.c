@@ -15,11 +15,13 @@ enum {
   PATH_SIZE = 4096,
 };
 
-static bool is_given(const tg_md_job* job) {
-  const char* const given[] = {job->configuration, job->topology,   job->parameters,
-                               job->index,         job->restraints, job->plot};
+static bool is_given(const tg_md_job* job, const tg_topology* topology) {
+  const char* const given[] = {job->configuration, job->parameters, job->index, job->restraints,
+                               job->plot};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (given[i] && tg_path_same(given[i], job->trace)) return true;
+  for (size_t i = 0; i < topology->file_count; i++)
+    if (tg_path_same(topology->files[i], job->trace)) return true;
   return tg_output_is_own(job->output, job->trace);
 }
 
@@ -36,13 +38,13 @@ static tg_status check_folder(const tg_md_job* job) {
   return tg_new_file_check(job->trace); /* which says what is missing */
 }
 
-tg_status tg_run_trace_check(const tg_md_job* job) {
+tg_status tg_run_trace_check(const tg_md_job* job, const tg_topology* topology) {
   struct stat info;
   if (!job->trace) return TG_OK;
   /* a device or a pipe is written to, nothing is lost by that */
   if (stat(job->trace, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
     return TG_OK;
-  if (is_given(job))
+  if (is_given(job, topology))
     return tg_fail(TG_ERR_INPUT,
                    "%s: the timeline (--trace) would replace a file that this run reads or writes; "
                    "give it another name",

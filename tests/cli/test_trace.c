@@ -132,7 +132,7 @@ static void a_run_writes_its_first_steps(void** state) {
 static int run_in(const char* folder, const char* options) {
   char command[3000];
   snprintf(command, sizeof command,
-           "cd '%s' && %%P md run -c mine.gro -p %%S/examples/ethanol-water/topol.top -f short.mdp "
+           "cd '%s' && %%P md run -c mine.gro -p mine.top -f short.mdp "
            "--threads 1 %s >said 2>&1",
            folder, options);
   return run(command);
@@ -150,10 +150,12 @@ static void a_file_that_is_there_is_kept(void** state) {
   const char* folder = scratch_make();
   char words[1400];
   snprintf(words, sizeof words,
+           "cp %s/examples/ethanol-water/topol.top part.itp && "
+           "echo '#include \"part.itp\"' >mine.top && "
            "cp %s/examples/ethanol-water/conf.gro mine.gro && ln mine.gro hard && ln -s mine.gro "
            "soft && echo words >notes && cp mine.gro before && "
            "sed 's/^nsteps .*/nsteps = 1/' %s/examples/ethanol-water/rf.mdp >short.mdp",
-           TG_SOURCE_DIR, TG_SOURCE_DIR);
+           TG_SOURCE_DIR, TG_SOURCE_DIR, TG_SOURCE_DIR);
   assert_true(in_folder(folder, words));
   static const char* const refused[] = {
       "--trace ./mine.gro",
@@ -165,6 +167,8 @@ static void a_file_that_is_there_is_kept(void** state) {
       "--trace md.log",
       "--trace state.cpt --force",
       "--trace ./run/../run/md.log",
+      "--trace ./part.itp --force",
+      "--trace ./mine.top --force",
       "--trace .//run/confout.gro",
       "--trace ./nowhere/t.json",
       "--trace ./.",
