@@ -38,6 +38,36 @@ bool tg_path_exists(const char* path) {
   return stat(path, &info) == 0;
 }
 
+tg_status tg_path_resolve(const char* path, char* out, size_t size) {
+  char head[PATH_MAX], real[PATH_MAX], rest[PATH_MAX] = "";
+  size_t length = strlen(path);
+  if (length >= sizeof head) return too_long(path);
+  memcpy(head, path, length + 1);
+  while (!realpath(length ? head : ".", real)) {
+    if (!length) return tg_fail(TG_ERR_MACHINE, "%s: %s", path, strerror(errno));
+    while (length > 1 && head[length - 1] == '/') length--;
+    size_t end = length;
+    while (length && head[length - 1] != '/') length--;
+    char longer[PATH_MAX];
+    int used = snprintf(longer, sizeof longer, "/%.*s%s", (int)(end - length), head + length, rest);
+    if (used < 0 || (size_t)used >= sizeof longer) return too_long(path);
+    memcpy(rest, longer, sizeof rest);
+    head[length] = '\0';
+  }
+  const char* start = strcmp(real, "/") == 0 && rest[0] ? "" : real;
+  int used = snprintf(out, size, "%s%s", start, rest);
+  return used < 0 || (size_t)used >= size ? too_long(path) : TG_OK;
+}
+
+bool tg_path_same(const char* a, const char* b) {
+  struct stat of_a, of_b;
+  if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0)
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+  char real_a[PATH_MAX], real_b[PATH_MAX];
+  return tg_path_resolve(a, real_a, sizeof real_a) == TG_OK &&
+         tg_path_resolve(b, real_b, sizeof real_b) == TG_OK && strcmp(real_a, real_b) == 0;
+}
+
 bool tg_folder_has_entries(const char* path) {
   DIR* folder = opendir(path);
   if (!folder) return false;
@@ -123,6 +153,15 @@ tg_status tg_new_file_open(const char* path, tg_new_file* file) {
     file->part[0] = '\0';
     return status;
   }
+  return TG_OK;
+}
+
+tg_status tg_new_file_check(const char* path) {
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return TG_OK;
+  tg_new_file file;
+  TG_TRY(tg_new_file_open(path, &file));
+  tg_new_file_abandon(&file);
   return TG_OK;
 }
 

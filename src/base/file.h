@@ -14,6 +14,10 @@ tg_status tg_path_join(const char* folder, const char* name, char* out, size_t s
 /** The folder part of a path into out, "." if it has none. */
 tg_status tg_path_folder(const char* path, char* out, size_t size);
 bool tg_path_exists(const char* path);
+/** path without links and dots; of what is not there yet the part that is. */
+tg_status tg_path_resolve(const char* path, char* out, size_t size);
+/** True where both are one file, or would be once made. */
+bool tg_path_same(const char* a, const char* b);
 /** True for a path that is a folder with at least one entry. */
 bool tg_folder_has_entries(const char* path);
 /** Makes a folder and its parents; fine if it is there. TG_ERR_INPUT where it cannot be made or
@@ -33,6 +37,9 @@ typedef struct tg_new_file {
 /** A device or pipe is written to directly; behind a symbolic link the file is replaced, not the
  * link. TG_ERR_INPUT where the folder is missing, path is a folder, or it cannot be written. */
 tg_status tg_new_file_open(const char* path, tg_new_file* file);
+/** TG_ERR_INPUT where tg_new_file_open would refuse: for a look before the work whose result is to
+ * be written. Leaves everything as it was; a device or pipe is not opened. */
+tg_status tg_new_file_check(const char* path);
 /** fsync, close, rename. On failure the partial file is removed. TG_ERR_MACHINE (disk full ...). */
 tg_status tg_new_file_commit(tg_new_file* file);
 /** Closes and removes what was written; null-safe, harmless after commit. */

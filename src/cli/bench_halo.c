@@ -164,6 +164,7 @@ static tg_status open_files(bench* b) {
     TG_TRY(tg_path_join(f->output && !strchr(plot, '/') ? f->output : "", plot, b->plot_path,
                         sizeof b->plot_path));
     TG_TRY(tg_plot_check_name(b->plot_path));
+    TG_TRY(tg_new_file_check(b->plot_path));
   }
   if (!lines || f->model) return TG_OK;
   TG_TRY(tg_path_join(f->output && !strchr(lines, '/') ? f->output : "", lines, b->lines_path,
@@ -259,6 +260,7 @@ static tg_status write_trace(const bench* b, int there) {
   if (f->output) TG_TRY(tg_folder_make(f->output));
   TG_TRY(tg_path_join(f->output && !strchr(f->trace, '/') ? f->output : "", f->trace, path,
                       sizeof path));
+  TG_TRY(tg_new_file_check(path)); /* better found out now than after the measurement */
   TG_TRY(tg_bench_trace_write(&params, path, rows, &count));
   for (int i = 0; i < count; i++)
     printf("%-36s %8.1f us a step, recording included; %zu events\n", rows[i].name, rows[i].step_us,

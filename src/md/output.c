@@ -78,15 +78,27 @@ static tg_status refuse_folder(const tg_output* output, const char* path) {
                  path, tg_path_exists(checkpoint) ? "go on with it (--continue), " : "");
 }
 
+static const char* const others[] = {"confout.gro", "state.cpt", "state_prev.cpt", "last_good.gro"};
+enum { OTHERS = sizeof others / sizeof *others };
+
+static const char* name_of(int i) {
+  return i < TG_OUTPUT_COUNT ? tg_output_name(i) : others[i - TG_OUTPUT_COUNT];
+}
+
+bool tg_output_is_own(const char* folder, const char* path) {
+  for (int i = 0; i < TG_OUTPUT_COUNT + OTHERS; i++) {
+    char own[PATH_SIZE];
+    if (tg_path_join(folder, name_of(i), own, sizeof own) == TG_OK && tg_path_same(own, path))
+      return true;
+  }
+  return false;
+}
+
 /* An earlier run's files: refused, or kept under numbered names. */
 static tg_status make_room(tg_output* output, int force) {
-  static const char* const others[] = {"confout.gro", "state.cpt", "state_prev.cpt",
-                                       "last_good.gro"};
-  enum { OTHERS = sizeof others / sizeof *others };
   for (int i = 0; i < TG_OUTPUT_COUNT + OTHERS; i++) {
-    const char* name = i < TG_OUTPUT_COUNT ? tg_output_name(i) : others[i - TG_OUTPUT_COUNT];
     char path[PATH_SIZE];
-    TG_TRY(tg_path_join(output->folder, name, path, sizeof path));
+    TG_TRY(tg_path_join(output->folder, name_of(i), path, sizeof path));
     if (!tg_path_exists(path)) continue;
     if (!force) return refuse_folder(output, path);
     TG_TRY(tg_file_keep_copy(path));

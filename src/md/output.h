@@ -7,6 +7,7 @@
 #ifndef TG_MD_OUTPUT_H
 #define TG_MD_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/status.h"
@@ -36,6 +37,9 @@ typedef struct tg_output tg_output;
 
 /** Names of the files in the folder, by number. */
 const char* tg_output_name(int file);
+
+/** True for a path that is, or will be, one of the files that runs write into folder. */
+bool tg_output_is_own(const char* folder, const char* path);
 
 /** Opens the files that this run needs. continue_marks NULL: a new run; a folder that holds an
  * earlier run is refused (TG_ERR_INPUT), or with force its files are kept as numbered copies. Not

@@ -356,6 +356,13 @@ fail:
   return status;
 }
 
+void tg_preprocessor_take_names(tg_preprocessor* self, char*** names, size_t* count) {
+  *names = self->names;
+  *count = self->name_count;
+  self->names = NULL;
+  self->name_count = self->name_capacity = 0;
+}
+
 void tg_preprocessor_destroy(tg_preprocessor** preprocessor) {
   tg_preprocessor* self = *preprocessor;
   if (!self) return;

@@ -35,6 +35,9 @@ void tg_preprocessor_destroy(tg_preprocessor** preprocessor);
 tg_status tg_preprocessor_next(tg_preprocessor* preprocessor, const char** text);
 /** Where a column (1-based, as in tg_word) of the last line comes from; 0 means the whole line. */
 tg_place tg_preprocessor_place(const tg_preprocessor* preprocessor, int column);
+/** Hands over the names of all files that were opened: names[count], all to be released by the
+ * caller. The places of lines read so far stay good as long as they are kept. */
+void tg_preprocessor_take_names(tg_preprocessor* preprocessor, char*** names, size_t* count);
 /** Warns about defines given in the parameters that nothing asked for: most often a slip. */
 void tg_preprocessor_warn_unused(const tg_preprocessor* preprocessor);
 

@@ -247,6 +247,7 @@ static tg_status open_output(tg_run* run, const shared* s) {
   tg_status status = TG_OK;
   if (tg_world_pe(run->domain->world) == 0) {
     status = allocate_whole(run);
+    if (status == TG_OK) status = tg_run_trace_check(job, &run->system->topology);
     if (status == TG_OK)
       status = tg_output_open(job->output, run->system, job->force,
                               s->restart.x ? &s->restart.marks : NULL, &run->output);

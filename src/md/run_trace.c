@@ -2,12 +2,68 @@
 #include "md/run_trace.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "comm/trace.h"
+#include "md/output.h"
 
-enum { EVENTS_PER_STEP = 400 }; /* 26 neighbours, both ways, are 212 */
+enum {
+  EVENTS_PER_STEP = 400, /* 26 neighbours, both ways, are 212 */
+  PATH_SIZE = 4096,
+};
+
+static bool is_given(const tg_md_job* job, const tg_topology* topology) {
+  const char* const given[] = {job->configuration, job->parameters, job->index, job->restraints,
+                               job->plot};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    if (given[i] && tg_path_same(given[i], job->trace)) return true;
+  for (size_t i = 0; i < topology->file_count; i++)
+    if (tg_path_same(topology->files[i], job->trace)) return true;
+  return tg_output_is_own(job->output, job->trace);
+}
+
+/* The output folder and its parents are made with the output; any other has to be there. */
+static tg_status check_folder(const tg_md_job* job) {
+  char folder[PATH_SIZE], real[PATH_SIZE], output[PATH_SIZE];
+  TG_TRY(tg_path_folder(job->trace, folder, sizeof folder));
+  if (tg_path_exists(folder)) return tg_new_file_check(job->trace);
+  TG_TRY(tg_path_resolve(folder, real, sizeof real));
+  TG_TRY(tg_path_resolve(job->output, output, sizeof output));
+  size_t length = strlen(real);
+  if (strncmp(output, real, length) == 0 && (!output[length] || output[length] == '/'))
+    return TG_OK;
+  return tg_new_file_check(job->trace); /* which says what is missing */
+}
+
+tg_status tg_run_trace_check(const tg_md_job* job, const tg_topology* topology) {
+  struct stat info;
+  if (!job->trace) return TG_OK;
+  /* a device or a pipe is written to, nothing is lost by that */
+  if (stat(job->trace, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return TG_OK;
+  if (is_given(job, topology))
+    return tg_fail(TG_ERR_INPUT,
+                   "%s: the timeline (--trace) would replace a file that this run reads or writes; "
+                   "give it another name",
+                   job->trace);
+  TG_TRY(check_folder(job));
+  if (lstat(job->trace, &info) == 0 && !job->force)
+    return tg_fail(TG_ERR_INPUT,
+                   "%s: is there already; keep it as a numbered copy (--force), or give the "
+                   "timeline (--trace) another name",
+                   job->trace);
+  return TG_OK;
+}
+
+/* A file that tg_run_trace_check let pass makes room. */
+static tg_status make_room(const char* path) {
+  struct stat info;
+  if (stat(path, &info) != 0 || S_ISREG(info.st_mode)) TG_TRY(tg_file_keep_copy(path));
+  return tg_new_file_check(path); /* better found out now than after the steps */
+}
 
 tg_status tg_run_trace_begin(tg_run* run) {
   tg_domain* domain = run->domain;
@@ -16,11 +72,7 @@ tg_status tg_run_trace_begin(tg_run* run) {
   snprintf(name, sizeof name, "PE %d", tg_world_pe(domain->world));
   tg_status status = tg_trace_create(name, TG_HALO_TRACE_LINES,
                                      (size_t)TG_RUN_TRACE_STEPS * EVENTS_PER_STEP, &domain->trace);
-  if (status == TG_OK && tg_world_pe(domain->world) == 0) {
-    tg_new_file file; /* better found out now than after the steps */
-    status = tg_new_file_open(run->job->trace, &file);
-    if (status == TG_OK) tg_new_file_abandon(&file);
-  }
+  if (status == TG_OK && tg_world_pe(domain->world) == 0) status = make_room(run->job->trace);
   TG_TRY(tg_world_agree(domain->world, status));
   tg_halo_trace(domain->halo, domain->trace);
   return TG_OK;

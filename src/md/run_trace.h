@@ -7,6 +7,9 @@
 
 enum { TG_RUN_TRACE_STEPS = 100 };
 
+/** Local, before anything is written: TG_ERR_INPUT where the file cannot be written, is there (but
+ * for job->force), or is one that the run itself reads or writes. */
+tg_status tg_run_trace_check(const tg_md_job* job, const tg_topology* topology);
 /** Collective: begins recording. TG_ERR_INPUT where the file cannot be written. */
 tg_status tg_run_trace_begin(tg_run* run);
 /** Local: a step that began at begin_ns (tg_trace_now) is over. */

@@ -240,6 +240,8 @@ tg_status tg_topology_read(const char* path, const tg_topology_options* options,
   tg_status status = tg_preprocessor_create(&parameters, &reader.preprocessor);
   if (status == TG_OK) status = read_all(&reader);
   if (status == TG_OK) tg_preprocessor_warn_unused(reader.preprocessor);
+  if (status == TG_OK)
+    tg_preprocessor_take_names(reader.preprocessor, &topology.files, &topology.file_count);
   free_reader(&reader);
   if (status == TG_OK)
     *out = topology;
@@ -265,6 +267,8 @@ void tg_topology_free(tg_topology* topology) {
   tg_free(topology->c12);
   tg_free(topology->molecule_types);
   tg_free(topology->blocks);
+  for (size_t i = 0; i < topology->file_count; i++) tg_free(topology->files[i]);
+  tg_free(topology->files);
   memset(topology, 0, sizeof *topology);
 }
 

@@ -102,6 +102,8 @@ typedef struct tg_topology {
   size_t molecule_type_count, molecule_type_capacity;
   tg_molecule_block* blocks; /* [block_count], in the order of [ molecules ] */
   size_t block_count, block_capacity;
+  char** files; /* [file_count]: names of the .top and all that it includes */
+  size_t file_count;
 } tg_topology;
 
 typedef struct tg_topology_options {

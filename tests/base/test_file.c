@@ -51,6 +51,25 @@ static void paths_join_and_part(void** state) {
   }
 }
 
+static void one_file_has_many_names(void** state) {
+  (void)state;
+  char near[600], far[600], real[600];
+  snprintf(near, sizeof near, "%s/same-a", folder);
+  snprintf(far, sizeof far, "%s/.//same-b", folder);
+  write_file(near, "x");
+  assert_false(tg_path_same(near, far));
+  assert_int_equal(link(near, far), 0);
+  assert_true(tg_path_same(near, far));
+  snprintf(near, sizeof near, "%s/new/b", folder); /* what is not there yet */
+  snprintf(far, sizeof far, "%s/./new//b", folder);
+  assert_true(tg_path_same(near, far));
+  snprintf(far, sizeof far, "%s/b/new", folder);
+  assert_false(tg_path_same(near, far));
+  assert_int_equal(tg_path_resolve("/no-such-thing/x/", real, sizeof real), TG_OK);
+  assert_string_equal(real, "/no-such-thing/x");
+  assert_int_equal(tg_path_resolve("no-such-thing", real, 3), TG_ERR_INPUT);
+}
+
 static void folders_are_made_with_parents(void** state) {
   (void)state;
   const char* deep = scratch_path(folder, "a//b/c/");
@@ -160,6 +179,7 @@ static void the_checksum_is_the_standard_one(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(paths_join_and_part),
+      cmocka_unit_test(one_file_has_many_names),
       cmocka_unit_test(folders_are_made_with_parents),
       cmocka_unit_test(copies_are_numbered),
       cmocka_unit_test(a_file_appears_whole_or_not_at_all),

@@ -254,6 +254,16 @@ static void mistakes_are_refused(void** state) {
   }
 }
 
+/* Nothing is measured for a picture that cannot be written. */
+static void the_picture_has_its_place_first(void** state) {
+  (void)state;
+  if (system("gnuplot --version >/dev/null 2>&1") != 0) skip();
+  assert_int_equal(launch("", SMALL "--pe 2 --plot /no/such/a.svg 2>&1"), 2);
+  assert_non_null(strstr(output, "/no/such/a.svg: cannot be written"));
+  assert_null(strstr(output, " us"));
+  assert_null(strstr(output, "on CPUs"));
+}
+
 /* By hand, for constants that are easy to reckon with. */
 static void the_model_adds_up(void** state) {
   (void)state;
@@ -315,10 +325,15 @@ static void the_model_needs_no_gpu(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_threads_exchange),   cmocka_unit_test(eight_threads_exchange),
-      cmocka_unit_test(two_processes_exchange), cmocka_unit_test(the_table_fits),
-      cmocka_unit_test(files_are_written),      cmocka_unit_test(mistakes_are_refused),
-      cmocka_unit_test(the_model_adds_up),      cmocka_unit_test(the_model_needs_no_gpu),
+      cmocka_unit_test(two_threads_exchange),
+      cmocka_unit_test(eight_threads_exchange),
+      cmocka_unit_test(two_processes_exchange),
+      cmocka_unit_test(the_table_fits),
+      cmocka_unit_test(files_are_written),
+      cmocka_unit_test(mistakes_are_refused),
+      cmocka_unit_test(the_picture_has_its_place_first),
+      cmocka_unit_test(the_model_adds_up),
+      cmocka_unit_test(the_model_needs_no_gpu),
   };
   return cmocka_run_group_tests(tests, begin, end);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,11 +128,86 @@ static void a_run_writes_its_first_steps(void** state) {
   scratch_remove(folder);
 }
 
+/* In folder: a run of few steps with these options, whose words are kept in the file said. */
+static int run_in(const char* folder, const char* options) {
+  char command[3000];
+  snprintf(command, sizeof command,
+           "cd '%s' && %%P md run -c mine.gro -p mine.top -f short.mdp "
+           "--threads 1 %s >said 2>&1",
+           folder, options);
+  return run(command);
+}
+
+static bool in_folder(const char* folder, const char* words) {
+  char command[3000];
+  snprintf(command, sizeof command, "cd '%s' && %s", folder, words);
+  return run(command) == 0;
+}
+
+/* Nothing that is there is replaced, and a run that is refused has written nothing. */
+static void a_file_that_is_there_is_kept(void** state) {
+  (void)state;
+  const char* folder = scratch_make();
+  char words[1400];
+  snprintf(words, sizeof words,
+           "cp %s/examples/ethanol-water/topol.top part.itp && "
+           "echo '#include \"part.itp\"' >mine.top && "
+           "cp %s/examples/ethanol-water/conf.gro mine.gro && ln mine.gro hard && ln -s mine.gro "
+           "soft && echo words >notes && cp mine.gro before && "
+           "sed 's/^nsteps .*/nsteps = 1/' %s/examples/ethanol-water/rf.mdp >short.mdp",
+           TG_SOURCE_DIR, TG_SOURCE_DIR, TG_SOURCE_DIR);
+  assert_true(in_folder(folder, words));
+  static const char* const refused[] = {
+      "--trace ./mine.gro",
+      "--trace ./mine.gro --force",
+      "--trace ./hard --force",
+      "--trace ./soft --force",
+      "--trace ./short.mdp",
+      "--trace ./notes",
+      "--trace md.log",
+      "--trace state.cpt --force",
+      "--trace ./run/../run/md.log",
+      "--trace ./part.itp --force",
+      "--trace ./mine.top --force",
+      "--trace .//run/confout.gro",
+      "--trace ./nowhere/t.json",
+      "--trace ./.",
+  };
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    int code = run_in(folder, refused[i]);
+    if (code != 2) fail_msg("%s: exit status %d", refused[i], code);
+    assert_true(in_folder(folder, "test ! -e run && cmp -s mine.gro before && cmp -s soft before"));
+    assert_true(in_folder(folder, "test \"$(cat notes)\" = words && test ! -e notes.1"));
+  }
+  assert_int_equal(run_in(folder, "--trace ./notes --force"), 0);
+  assert_true(in_folder(folder, "test \"$(cat notes.1)\" = words && grep -q traceEvents notes"));
+  assert_int_equal(run_in(folder, "--trace t.json --force"), 0);
+  assert_int_equal(run_in(folder, "--trace t.json --continue"), 0); /* nothing is left to do */
+  assert_true(
+      in_folder(folder, "sed -i 's/^nsteps .*/nsteps = 2/' short.mdp && cp run/md.log log"));
+  assert_int_equal(run_in(folder, "--trace t.json --continue"), 2);
+  assert_true(in_folder(folder, "grep -q t.json said && cmp -s run/md.log log"));
+  assert_int_equal(run_in(folder, "--trace u.json --continue"), 0);
+  assert_int_equal(run_in(folder, "--trace /dev/null --force"), 0);
+  scratch_remove(folder);
+}
+
+/* The place is looked at first: this reach would be refused by the measurement itself. */
+static void the_benchmark_looks_at_the_place_first(void** state) {
+  (void)state;
+  assert_int_equal(
+      run("%P bench halo --gpus 0 --atoms 100 --reach 9 --trace /no/such/t.json 2>&1 | "
+          "grep -q /no/such"),
+      0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_benchmark_writes_both_timelines),
       cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(a_run_writes_its_first_steps),
+      cmocka_unit_test(a_file_that_is_there_is_kept),
+      cmocka_unit_test(the_benchmark_looks_at_the_place_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

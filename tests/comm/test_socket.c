@@ -10,6 +10,7 @@
 #include <cmocka.h>
 /* clang-format on */
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "comm/processes.h"
@@ -217,13 +218,16 @@ static void other_jobs_do_not_meet(void** state) {
   assert_true(process_ended(0) && process_ended(1));
   process_expect(0, TG_ERR_MACHINE, "for PE 1 of 2 to come");
   process_expect(1, TG_ERR_MACHINE, "for PE 0 at file:");
-  const tg_socket_place elsewhere = {.path = processes_path(), .job = "one"};
+  char path[120];
+  snprintf(path, sizeof path, "%s.two", processes_path());
+  const tg_socket_place elsewhere = {.path = path, .job = "one"};
   tg_socket_ticket ticket = {.host = "127.0.0.1", .port = 1, .token = "any"};
   assert_int_equal(tg_socket_ticket_write(&elsewhere, &ticket), TG_OK);
   process_plan alone = other;
   alone.late_s[0] = -1;
   processes_start(&alone);
   processes_expect(&alone, TG_ERR_MACHINE, "(the file is of another TG_JOB)");
+  unlink(path);
   const process_plan counts = {
       .count = 2, .deadline_s = 0.5, .environment = {NULL, "TG_PE_COUNT=3"}, .main = meet};
   processes_start(&counts);
@@ -259,6 +263,60 @@ static void a_stale_file_confuses_nobody(void** state) {
     assert_int_not_equal(access(processes_path(), F_OK), 0); /* and leaves none */
   }
   tg_net_close(&listener);
+}
+
+/* Two runs with one TG_BOOTSTRAP: the second begins and ends while the first waits for its PE 1. */
+static void two_jobs_share_a_path(void** state) {
+  (void)state;
+  const process_plan first = {.count = 2, .deadline_s = 30, .late_s = {0, 0.8}, .main = meet};
+  const process_plan second = {.count = 2, .deadline_s = 30, .late_s = {0.1, 0.3}, .main = meet};
+  setenv("TG_JOB", "one", 1);
+  processes_start(&first);
+  pid_t other = fork();
+  assert_true(other >= 0);
+  if (other == 0) { /* tells by its exit code: cmocka's report is the parent's */
+    size_t bytes = MOST_PROCESSES * sizeof *process_reports;
+    process_reports = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    setenv("TG_JOB", "two", 1);
+    processes_start(&second);
+    bool well = process_ended(0) && process_ended(1);
+    for (int p = 0; p < 2; p++) well = well && process_reports[p].status == TG_OK;
+    _exit(well && process_reports[1].seconds > 0 && process_reports[1].seconds < 20 ? 0 : 1);
+  }
+  unsetenv("TG_JOB");
+  processes_expect(&first, TG_OK, NULL);
+  int ended = 0;
+  assert_int_equal(waitpid(other, &ended, 0), other);
+  assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+}
+
+/* What is no ticket stays as it is, and no PE waits for it to become one. */
+static void what_is_no_ticket_is_left_alone(void** state) {
+  (void)state;
+  static const char mine[] = "throng of words that somebody needs\n";
+  const process_plan plan = {.count = 2, .deadline_s = 30, .main = meet};
+  const char* path = processes_path();
+  char target[120], text[sizeof mine];
+  snprintf(target, sizeof target, "%s.target", path);
+  static const char* const words[] = {"rendezvous: is a file of something else",
+                                      "rendezvous: is an empty file", "rendezvous: is a symbolic",
+                                      "rendezvous: is a pipe", "rendezvous: is a folder"};
+  for (int kind = 0; kind < 5; kind++) {
+    FILE* file = fopen(kind == 0 ? path : target, "w");
+    assert_true(file && fputs(mine, file) >= 0 && fclose(file) == 0);
+    if (kind == 1) assert_true((file = fopen(path, "w")) && fclose(file) == 0);
+    if (kind == 2) assert_int_equal(symlink(target, path), 0);
+    if (kind == 3) assert_int_equal(mkfifo(path, 0600), 0);
+    if (kind == 4) assert_int_equal(mkdir(path, 0700), 0);
+    processes_start(&plan);
+    processes_expect(&plan, TG_ERR_INPUT, words[kind]);
+    for (int p = 0; p < 2; p++) assert_true(process_reports[p].seconds < 10);
+    file = fopen(kind == 0 ? path : target, "r");
+    assert_true(file && fgets(text, sizeof text, file) && fclose(file) == 0);
+    assert_string_equal(text, mine);
+    assert_int_equal(remove(path), 0); /* it is still there */
+    unlink(target);
+  }
 }
 
 /* PE 1 writes bytes of its own into the connection to PE 0. */
@@ -348,6 +406,7 @@ static void a_bad_environment_is_named(void** state) {
       {"TG_BOOTSTRAP=tcp:host", "TG_BOOTSTRAP is 'tcp:host'"},
       {"TG_BOOTSTRAP=tcp:host:70000", "TG_BOOTSTRAP is 'tcp:host:70000'"},
       {"TG_JOB=two words", "TG_JOB is 'two words'"},
+      {"TG_JOB=a/b", "/ cannot be in it"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     const process_plan plan = {.count = 2,
@@ -370,6 +429,8 @@ int main(void) {
       cmocka_unit_test(a_wrong_token_is_cut_off),
       cmocka_unit_test(other_jobs_do_not_meet),
       cmocka_unit_test(a_stale_file_confuses_nobody),
+      cmocka_unit_test(two_jobs_share_a_path),
+      cmocka_unit_test(what_is_no_ticket_is_left_alone),
       cmocka_unit_test(nonsense_is_refused),
       cmocka_unit_test(tcp_needs_no_file),
       cmocka_unit_test(a_bad_environment_is_named),

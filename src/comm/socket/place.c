@@ -63,6 +63,23 @@ static tg_status read_tcp(const char* text, tg_socket_place* out) {
   return TG_OK;
 }
 
+/* PATH, or PATH.JOB: two runs of one path do not touch each other's file. */
+static tg_status name_file(const char* path, tg_socket_place* out) {
+  if (strchr(out->job, '/'))
+    return tg_fail(
+        TG_ERR_INPUT,
+        "transport socket: TG_JOB is '%s'; with TG_BOOTSTRAP=file:... it becomes part of "
+        "the file's name, and / cannot be in it",
+        out->job);
+  int length =
+      snprintf(out->name, sizeof out->name, "%s%s%s", path, out->job[0] ? "." : "", out->job);
+  if (length < 0 || (size_t)length >= sizeof out->name)
+    return tg_fail(TG_ERR_INPUT, "TG_BOOTSTRAP: the path %.60s... is too long; use a shorter one",
+                   path);
+  out->path = out->name;
+  return TG_OK;
+}
+
 tg_status tg_socket_place_read(tg_socket_place* out) {
   memset(out, 0, sizeof *out);
   TG_TRY(number("TG_PE_COUNT", 1, TG_SOCKET_MOST_PES, &out->pe_count));
@@ -76,7 +93,7 @@ tg_status tg_socket_place_read(tg_socket_place* out) {
                    "transport socket: TG_BOOTSTRAP is '%s'; file:PATH, a path that all processes "
                    "see, or tcp:HOST:PORT was expected",
                    out->bootstrap ? out->bootstrap : "");
-  out->path = out->bootstrap + 5;
+  TG_TRY(name_file(out->bootstrap + 5, out));
   TG_TRY(word("TG_HOST", out->host));
   if (!out->host[0]) snprintf(out->host, sizeof out->host, "127.0.0.1");
   return TG_OK;

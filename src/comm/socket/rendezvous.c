@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/interrupt.h"
 #include "base/memory.h"
@@ -224,7 +223,7 @@ static tg_status meet_as_first(meeting* m) {
   }
   tg_status status = receive_guests(m, 1);
   /* before anyone can go on and come to the next rendezvous */
-  if (place->path) unlink(place->path);
+  if (place->path) tg_socket_ticket_remove(place, &m->ticket);
   TG_TRY(status);
   for (int p = 1; p < place->pe_count; p++)
     if (tg_net_send_all(m->fds[p], m->roster, bytes, m->until) != 0)
@@ -237,6 +236,8 @@ static const char* call_first(meeting* m, tg_status* status) {
   const tg_socket_place* place = m->place;
   tg_net_address address, own;
   if (place->path) {
+    *status = tg_socket_ticket_check(place); /* what PE 0 refuses is not worth waiting for */
+    if (*status != TG_OK) return "";
     const char* fault = tg_socket_ticket_read(place, &m->ticket);
     if (fault) return fault;
   } else {

@@ -28,23 +28,26 @@
  * A file that an earlier run left behind (its PE 0 died in step 1 or 2) confuses nobody: PE 0
  * replaces it; whoever reads it before finds nobody at the address, or somebody who does not know
  * its token and cuts him off, and reads again until the deadline. A file of another owner, or of
- * another TG_JOB, is as good as none. Two runs at one time need two paths, or two words TG_JOB. */
+ * another TG_JOB, is as good as none. Anything else at the path (another file, a link, a pipe) is
+ * refused by all and left as it is. With TG_JOB the file is PATH.JOB: two runs at one time need two
+ * paths, or two words TG_JOB. */
 #ifndef TG_COMM_SOCKET_RENDEZVOUS_H
 #define TG_COMM_SOCKET_RENDEZVOUS_H
 
 #include "base/status.h"
 #include "comm/socket/net.h"
 
-enum { TG_SOCKET_WORD = 64, TG_SOCKET_MOST_PES = 1024 };
+enum { TG_SOCKET_WORD = 64, TG_SOCKET_PATH = 4096, TG_SOCKET_MOST_PES = 1024 };
 
 /** What the environment says. */
 typedef struct tg_socket_place {
   int pe, pe_count;
   const char* bootstrap;    /* as it was given, for messages */
-  const char* path;         /* file; NULL: tcp */
+  const char* path;         /* file, of this job: name, or a test's own; NULL: tcp */
   char host[TG_NET_HOST];   /* tcp: of PE 0; file: where PE 0 listens */
   int port;                 /* tcp */
   char job[TG_SOCKET_WORD]; /* "": none */
+  char name[TG_SOCKET_PATH];
 } tg_socket_place;
 
 /** Reads the environment. TG_ERR_INPUT names the variable. */
