@@ -46,6 +46,30 @@ else
   done
 fi
 
+# The parts in which PEs share memory once more, under the sanitizers: without MPI, whose library they
+# cannot see into, and unoptimised, which builds faster than optimised tests would gain. Only what is
+# run is built.
+sanitized() { # PRESET TEST...
+  preset=$1
+  shift
+  pattern=$(echo "$*" | sed 's/_/./; s/ \([a-z]*\)_/|\1./g')
+  targets=$*
+  case $targets in *cli_*) targets="$targets throng_program" ;; esac
+  # shellcheck disable=SC2086 # a list of words
+  configure_and_build "$preset" -DTG_TESTS=ON -DTG_MPI=OFF -- --target $targets
+  say "tests under the preset $preset"
+  ctest --test-dir "build/$preset" -R "^($pattern)\$" --no-tests=error --output-on-failure \
+    -j "$(cores)" || die 1 "a test fails under the preset $preset"
+}
+sanitized tsan comm_test_symmetric comm_test_world halo_test_halo halo_test_schedules
+plain=
+for file in tests/base/test_*.c tests/comm/test_*.c tests/halo/test_*.c; do
+  floor=$(basename "$(dirname "$file")")
+  plain="$plain ${floor}_$(basename "$file" .c)"
+done
+# shellcheck disable=SC2086 # a list of words
+sanitized asan $plain cli_test_bench_halo
+
 # Open MPI refuses root and more processes than cores unless told; containers have both.
 if [ "$(id -u)" -eq 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

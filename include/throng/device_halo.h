@@ -150,22 +150,31 @@ tg_status tg_device_halo_await(tg_device_halo* halo);
 tg_status tg_device_halo_pushed(tg_device_halo* halo);
 /** The same, posted (tg_halo_post_atom, tg_halo_posted): consumers need tg_device_halo_await. */
 tg_status tg_device_halo_posted(tg_device_halo* halo);
-/** Blocks until all queued work is done. TG_ERR_MACHINE, naming who waited for whom, where a wait
- * met its deadline; the halo is of no use then, and the world, if any, is aborted. */
+/** Local: blocks until all work queued by this process is done, for as long as other PEs keep it
+ * waiting. TG_ERR_MACHINE where a wait met its deadline, naming who waited for whom, in which pulse
+ * or for which neighbour of which exchange, what the counter was and what was awaited; the halo is
+ * of no use then, and the world, if any, is aborted. */
 tg_status tg_device_halo_synchronize(tg_device_halo* halo);
 
-/** What is queued between begin and end (by these calls or by the caller on the streams) becomes a
- * graph instead. Not with schedule host (TG_ERR_INPUT). end is to be called also after a failure.
+/** Local: what is queued between begin and end (by these calls or by the caller on the streams)
+ * becomes a graph instead. Not with schedule host (TG_ERR_INPUT). end is to be called also after a
+ * failure.
  */
 tg_status tg_device_halo_graph_begin(tg_device_halo* halo);
+/** Local. *out: set only on success; the caller destroys it, before the halo. */
 tg_status tg_device_halo_graph_end(tg_device_halo* halo, tg_device_halo_graph** out);
+/** Queues the graph on every card, as its calls would have been queued. Of a world: each PE has a
+ * graph of its own, and the exchanges in it must meet the other PEs' in the same order, from graphs
+ * or not; the call itself waits for nobody. */
 tg_status tg_device_halo_graph_launch(tg_device_halo* halo, tg_device_halo_graph* graph);
+/** Local, null-safe, sets NULL. Not while the graph is at work. */
 void tg_device_halo_graph_destroy(tg_device_halo* halo, tg_device_halo_graph** graph);
 
-/** All zero for a PE of another process. */
+/** Local. All zero for a PE of another process. */
 void tg_device_halo_view_of(const tg_device_halo* halo, int pe, tg_device_halo_view* out);
+/** Local: GPUs of this process that the halo uses. */
 int tg_device_halo_gpu_count(const tg_device_halo* halo);
-/** Waits for queued work (to read the devices' part). */
+/** Local. Waits for queued work (to read the devices' part). */
 tg_status tg_device_halo_counters_read(tg_device_halo* halo, tg_device_halo_counters* out);
 
 /** Latencies and bandwidth of this machine, for the model of an exchange. */
@@ -179,7 +188,7 @@ typedef struct tg_device_halo_constants {
   bool between_cards;
 } tg_device_halo_constants;
 
-/** Measures them with the cards 0 and, if gpus > 1, 1. Takes below a second. */
+/** Local. Measures them with the cards 0 and, if gpus > 1, 1. Takes below a second. */
 tg_status tg_device_halo_measure(int gpus, tg_device_halo_constants* out);
 
 #ifdef __cplusplus

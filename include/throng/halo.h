@@ -17,7 +17,15 @@
  * results to the last bit.
  *
  * Layout per PE: x: [n_home + n_halo][3], nm; home first, then one contiguous slice per pulse.
- * Arrays are the caller's, of doubles or of floats. All calls are for the world's own thread. */
+ * Arrays are the caller's, of doubles or of floats. All calls are for the world's own thread.
+ *
+ * Errors of the exchange calls (tg_halo_copy, tg_halo_positions, tg_halo_forces and their float
+ * versions): a wait that lasts longer than the world's deadline ends with TG_ERR_MACHINE and a
+ * message that says who waited for whom, in which pulse or for which neighbour of which exchange,
+ * what the flag was and what was expected. That, and any other failure of a PE inside the exchange
+ * (memory, a connection that is lost), aborts the world: the calls of all PEs end with the status
+ * and message of the PE that failed first, and so does every later one that has to wait. The array
+ * is unspecified then; the halo can only be destroyed. */
 #ifndef THRONG_HALO_H
 #define THRONG_HALO_H
 
@@ -85,29 +93,36 @@ tg_status tg_halo_plan(tg_halo* halo, const double box[3], double reach, size_t 
 tg_status tg_halo_plan_triclinic(tg_halo* halo, const double box[3][3], double reach,
                                  size_t home_count, const double (*centre)[3]);
 
+/** Local, of the latest plan: atoms at home, and copies of others'. */
 size_t tg_halo_home_count(const tg_halo* halo);
 size_t tg_halo_halo_count(const tg_halo* halo);
 /** offset: [n_home + n_halo][3]: from how many domains up each local atom comes (home: 0 0 0).
  * Owned by the halo, valid until the next plan. */
 const uint8_t (*tg_halo_offsets(const tg_halo* halo))[3];
+/** Local: pulses of the latest plan, each way, whatever the schedule. */
 int tg_halo_pulse_count(const tg_halo* halo);
 
 /* Exchanges. Without a plan each fails at once on all PEs (TG_ERR_INPUT) and touches nothing. NULL
  * for an array that has elements is TG_ERR_INPUT on that PE, and aborts the world. */
 
 /** Collective: copies data of home atoms to their halo copies, unshifted. array: [n_home + n_halo]
- * elements of `size` bytes; the halo part is written. */
+ * elements of `size` bytes, > 0; the halo part is written. All PEs give the same size.
+ * TG_ERR_MACHINE at the deadline; the abort's status in an aborted world (see above). */
 tg_status tg_halo_copy(tg_halo* halo, void* array, size_t size);
 /** Collective: as tg_halo_copy for positions x: [n_home + n_halo][3], nm, adding the box edge (or
  * vector) to copies that crossed the periodic boundary, so that each halo atom lies above the home
- * brick. */
+ * brick. Errors as tg_halo_copy. */
 tg_status tg_halo_positions(tg_halo* halo, double (*x)[3]);
+/** As tg_halo_positions, in single precision: the edge is added in it. */
 tg_status tg_halo_positions_float(tg_halo* halo, float (*x)[3]);
 /** Collective: f: [n_home + n_halo][3]; adds each halo copy's force to its home atom, in a fixed
- * order (bit-reproducible, the same in all schedules). The halo part is unspecified afterwards. */
+ * order (bit-reproducible, the same in all schedules). The halo part is unspecified afterwards.
+ * Errors as tg_halo_copy. */
 tg_status tg_halo_forces(tg_halo* halo, double (*f)[3]);
+/** As tg_halo_forces, in single precision: sums are, too. */
 tg_status tg_halo_forces_float(tg_halo* halo, float (*f)[3]);
 
+/** Local. */
 tg_halo_counters tg_halo_counters_read(const tg_halo* halo);
 
 /** Chooses a grid for pe_count PEs: the factorisation with the least halo volume for this box and

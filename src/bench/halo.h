@@ -34,6 +34,8 @@ typedef struct tg_bench_halo_case {
   const char* force_return; /* GPUs, fused and direct; NULL: no choice */
   bool bulk, double_precision;
   int repeats;
+  double
+      deadline_s; /* GPUs: of a wait for a flag; 0: the halo's default. CPUs: the world's holds */
 } tg_bench_halo_case;
 
 /** x: positions, f: forces. Counts are per step and card, or PE, of the one with the most. */

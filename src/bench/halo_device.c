@@ -9,6 +9,7 @@ tg_status tg_bench_halo_device_open(tg_world* world, const tg_bench_halo_case* w
                                   .bulk = what->bulk,
                                   .double_precision = what->double_precision,
                                   .returns_forces = forces,
+                                  .deadline_s = what->deadline_s,
                                   .path = what->path};
   return world ? tg_device_halo_open(world, &params, plan, out)
                : tg_device_halo_create(&params, plan, out);

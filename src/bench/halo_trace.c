@@ -156,7 +156,8 @@ end:
 static tg_status run_host(const tg_bench_trace_scene* scene, const char* schedule,
                           const char* title, tg_trace_notes* notes, tg_bench_trace_group* group) {
   host_case c = {.scene = scene, .schedule = schedule, .notes = notes};
-  const tg_world_params world = {.transport = "loop", .pe_count = scene->pe_count};
+  const tg_world_params world = {
+      .transport = "loop", .pe_count = scene->pe_count, .deadline_s = scene->params.deadline_s};
   TG_TRY(tg_world_run(&world, run_on_pe, &c));
   snprintf(group->name, sizeof group->name, "%s", title);
   group->traces = c.traces.traces;

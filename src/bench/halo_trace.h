@@ -24,6 +24,7 @@ typedef struct tg_bench_trace_params {
   int grid[3];
   int gpus;              /* 0: the PEs are threads of this process; else how many GPUs they share */
   bool double_precision; /* GPUs alone */
+  double deadline_s;     /* of a wait; 0: the defaults */
 } tg_bench_trace_params;
 
 /** A schedule as it was recorded. */

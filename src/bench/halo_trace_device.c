@@ -87,7 +87,8 @@ static tg_status record(const tg_bench_trace_scene* s, const tg_device_plan* pla
                                   .schedule = WAYS[way].schedule,
                                   .force_return = WAYS[way].force_return,
                                   .double_precision = s->params.double_precision,
-                                  .returns_forces = true};
+                                  .returns_forces = true,
+                                  .deadline_s = s->params.deadline_s};
   tg_device_traces traces = {NULL, 0};
   char prefix[16];
   snprintf(prefix, sizeof prefix, "%d", way + 1);

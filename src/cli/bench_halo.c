@@ -46,6 +46,10 @@ static const tg_cli_option options[] = {
      "of positions and forces (default single)", false},
     {"repeats", 0, TG_CLI_INT, offsetof(fields, repeats), "N",
      "measurements of each schedule (default 9)", false},
+    {"deadline", 0, TG_CLI_DOUBLE, offsetof(fields, deadline), "SECONDS",
+     "a processing element that waits longer for another ends the run (default 60, for flags on "
+     "GPUs 5)",
+     false},
     {"model", 0, TG_CLI_FLAG, offsetof(fields, model), NULL,
      "measure nothing; what the model says for 4, 8 and 72 GPUs", false},
     {"flag-us", 0, TG_CLI_DOUBLE, offsetof(fields, flag_us), "US",
@@ -117,6 +121,8 @@ static tg_status check(bench* b) {
                    TG_BENCH_HALO_MOST_REPEATS);
   if (f->gpus != INT_MIN && f->gpus < 0)
     return tg_fail(TG_ERR_INPUT, "--gpus %d: 0 (the CPUs) or more was expected", f->gpus);
+  TG_TRY(more_than_0("deadline", f->deadline));
+  b->deadline_s = isnan(f->deadline) ? 0 : f->deadline;
   TG_TRY(more_than_0("reach", f->reach));
   TG_TRY(more_than_0("flag-us", f->flag_us));
   TG_TRY(more_than_0("bandwidth", f->bandwidth));
@@ -253,7 +259,8 @@ static tg_status write_trace(const bench* b, int there) {
                                   .gpus = f->gpus > 0 ? f->gpus
                                           : there < 4 ? there
                                                       : 4,
-                                  .double_precision = strcmp(f->precision, "double") == 0};
+                                  .double_precision = strcmp(f->precision, "double") == 0,
+                                  .deadline_s = b->deadline_s};
   tg_bench_trace_row rows[TG_BENCH_TRACE_ROWS];
   int count = 0;
   if (f->pe) TG_TRY(tg_cli_halo_choose_grid(b, params.atoms, b->pe_count, params.grid));
@@ -278,6 +285,7 @@ static tg_status run(int argc, char** argv) {
                     .atoms = INT_MIN,
                     .gpus = INT_MIN,
                     .repeats = 9,
+                    .deadline = NAN,
                     .reach = 1.1,
                     .flag_us = NAN,
                     .bandwidth = NAN,

@@ -35,6 +35,7 @@ typedef struct tg_cli_halo_fields {
   const char *json_lines, *plot, *output, *trace;
   bool bulk, json, model;
   int atoms, gpus, repeats;
+  double deadline;
   double reach, flag_us, bandwidth, node_us, fabric_latency, fabric_bandwidth, fabric_message;
 } tg_cli_halo_fields;
 
@@ -42,6 +43,7 @@ typedef struct tg_cli_halo_fields {
 typedef struct tg_cli_halo_bench {
   tg_cli_halo_fields f;
   int sizes[TG_CLI_HALO_SIZES], size_count; /* atoms */
+  double deadline_s;                        /* of a wait; 0: the defaults of CPUs and of GPUs */
   int grid[3], pe_count; /* --pe: a grid, or a number to choose one for; else 0 */
   bool on_gpus;
   bool processes;                         /* this is one of several */

@@ -46,7 +46,8 @@ static tg_bench_halo_case case_of(const bench* b, int atoms, const int grid[3]) 
                               .grid = {grid[0], grid[1], grid[2]},
                               .transport = "loop",
                               .double_precision = strcmp(b->f.precision, "double") == 0,
-                              .repeats = b->f.repeats};
+                              .repeats = b->f.repeats,
+                              .deadline_s = b->deadline_s};
 }
 
 tg_status tg_cli_halo_choose_grid(const bench* b, int atoms, int pe_count, int grid[3]) {
@@ -147,7 +148,9 @@ static tg_status run_threads(bench* b) {
       int grid[3] = {PES[g][0], PES[g][1], PES[g][2]};
       if (b->pe_count) TG_TRY(tg_cli_halo_choose_grid(b, b->sizes[s], b->pe_count, grid));
       loop_case c = {b, b->sizes[s], grid};
-      tg_world_params params = {.transport = "loop", .pe_count = grid[0] * grid[1] * grid[2]};
+      tg_world_params params = {.transport = "loop",
+                                .pe_count = grid[0] * grid[1] * grid[2],
+                                .deadline_s = b->deadline_s};
       TG_TRY(tg_world_run(&params, loop_main, &c));
     }
   return TG_OK;
@@ -199,7 +202,7 @@ static tg_status processes_main(tg_world* world, void* context) {
 
 /* The constants are PE 0's, measured with the cards that it sees before the world has them. */
 static tg_status run_processes(bench* b, int there) {
-  tg_world_params params = {.transport = b->f.transport};
+  tg_world_params params = {.transport = b->f.transport, .deadline_s = b->deadline_s};
   if (!params.transport && b->on_gpus) params.transport = tg_nvshmem_built() ? "nvshmem" : "mpi";
   if (b->on_gpus && tg_cli_speaks() && b->begun == TG_OK)
     b->begun = tg_device_halo_measure(there < 2 ? there : 2, &b->outlook.constants);

@@ -90,11 +90,7 @@ void tg_cli_halo_print_row(const tg_bench_halo_row* r) {
   fflush(stdout);
 }
 
-void tg_cli_halo_json_record(tg_json* json, const tg_cli_halo_record* record) {
-  const tg_bench_halo_row* r = &record->row;
-  const tg_bench_halo_case* w = &r->what;
-  tg_json_open_object(json, NULL);
-  tg_json_text(json, "version", TG_VERSION);
+static void json_case(tg_json* json, const tg_bench_halo_case* w) {
   tg_json_int(json, "atoms", w->atoms);
   tg_json_double(json, "reach_nm", w->reach);
   tg_json_open_array(json, "grid");
@@ -108,6 +104,9 @@ void tg_cli_halo_json_record(tg_json* json, const tg_cli_halo_record* record) {
   tg_json_bool(json, "bulk", w->bulk);
   tg_json_bool(json, "double", w->double_precision);
   tg_json_int(json, "repeats", w->repeats);
+}
+
+static void json_row(tg_json* json, const tg_bench_halo_row* r) {
   tg_json_int(json, "messages", r->channel_count);
   tg_json_double(json, "step_us", r->step_us);
   tg_json_double(json, "step_spread_us", r->step_spread_us);
@@ -133,7 +132,10 @@ void tg_cli_halo_json_record(tg_json* json, const tg_cli_halo_record* record) {
   tg_json_double(json, "model_bytes_us", r->model.bytes_us);
   tg_json_double(json, "model_starts_us", r->model.starts_us);
   tg_json_double(json, "ratio", r->ratio);
-  if (w->gpus) {
+}
+
+static void json_constants(tg_json* json, const tg_cli_halo_record* record) {
+  if (record->row.what.gpus) {
     const tg_device_halo_constants* c = &record->device;
     tg_json_double(json, "flag_us", c->flag_s * 1e6);
     tg_json_double(json, "launch_us", c->launch_s * 1e6);
@@ -150,6 +152,14 @@ void tg_cli_halo_json_record(tg_json* json, const tg_cli_halo_record* record) {
     tg_json_double(json, "pack_bytes_per_s", c->pack_bytes_per_s);
     tg_json_int(json, "block_bytes", (long long)c->block_bytes);
   }
+}
+
+void tg_cli_halo_json_record(tg_json* json, const tg_cli_halo_record* record) {
+  tg_json_open_object(json, NULL);
+  tg_json_text(json, "version", TG_VERSION);
+  json_case(json, &record->row.what);
+  json_row(json, &record->row);
+  json_constants(json, record);
   tg_json_close_object(json);
 }
 

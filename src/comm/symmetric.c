@@ -48,6 +48,26 @@ void tg_symmetric_destroy(tg_symmetric** symmetric) {
   *symmetric = NULL;
 }
 
+tg_status tg_symmetric_reap(tg_world* world, tg_symmetric** list,
+                            tg_status (*release)(tg_symmetric* symmetric)) {
+  enum { MOST = 512 };
+  int64_t kept[MOST];
+  int count = 0;
+  for (tg_symmetric* s = *list; s && count < MOST; s = s->next) kept[count++] = !s->destroyed;
+  if (count == 0) return TG_OK;
+  TG_TRY(tg_world_max_int64(world, kept, (size_t)count));
+  for (int i = 0; i < count; i++) {
+    tg_symmetric* s = *list;
+    if (kept[i]) {
+      list = &s->next;
+      continue;
+    }
+    *list = s->next;
+    TG_TRY(release(s));
+  }
+  return TG_OK;
+}
+
 void* tg_symmetric_local(const tg_symmetric* s) { return s->base[s->world->pe]; }
 void* tg_symmetric_peer(const tg_symmetric* s, int pe) { return s->base[pe]; }
 

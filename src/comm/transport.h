@@ -39,6 +39,7 @@ struct tg_symmetric {
   bool on_device;     /* they are not for the host to load and store */
   uint64_t number;    /* of its creation in this world, from 1 */
   void* share;        /* the transport's */
+  bool destroyed;     /* mpi, nvshmem: by this PE; others may not have got so far */
   tg_symmetric* next; /* mpi, socket, nvshmem: all that exist here, the newest first */
 };
 
@@ -153,6 +154,11 @@ size_t tg_symmetric_block_bytes(const tg_symmetric* symmetric);
 void tg_symmetric_raise(_Atomic uint64_t* counter, tg_signal_op op, uint64_t value);
 /** The value of a signal of this PE (acquire); 0 where it cannot be read. */
 uint64_t tg_symmetric_value(const tg_symmetric* symmetric, int signal);
+/** Collective, for transports whose memory only all PEs together can release: takes what all of
+ * them have destroyed, of the 512 newest, off the list, which is the same on all PEs, and releases
+ * it. A failed release ends it. */
+tg_status tg_symmetric_reap(tg_world* world, tg_symmetric** list,
+                            tg_status (*release)(tg_symmetric* symmetric));
 /** Whether one has arrived, and which. */
 bool tg_symmetric_arrived(const tg_symmetric_wait_list* list, int* which);
 /** "signal 3 (it is 41, at least 42 was expected)", of the first of the list. */

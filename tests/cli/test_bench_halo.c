@@ -238,6 +238,9 @@ static void mistakes_are_refused(void** state) {
                {"--gpus -1", "--gpus -1", 2},
                {"--reach 0", "--reach 0", 2},
                {"--flag-us 0", "--flag-us 0", 2},
+               {"--deadline 0", "--deadline 0", 2},
+               {"--deadline -1", "--deadline -1", 2},
+               {"--deadline soon", "--deadline", 2},
                {"--bandwidth -2", "--bandwidth -2", 2},
                {"--fabric-latency 0", "--fabric-latency 0", 2},
                {"--gpus 0 --halo stream", "host, pulse, fused or direct", 2},
@@ -262,6 +265,25 @@ static void the_picture_has_its_place_first(void** state) {
   assert_non_null(strstr(output, "/no/such/a.svg: cannot be written"));
   assert_null(strstr(output, " us"));
   assert_null(strstr(output, "on CPUs"));
+}
+
+/* Of 64 threads some cannot keep a deadline that is over before a word is passed on. */
+static void a_deadline_ends_the_run(void** state) {
+  (void)state;
+  static const char* const cases[] = {"--pe 4x4x4", "--pe 4x4x4 --trace trace.json"};
+  for (int i = 0; i < 2; i++) {
+    char words[256];
+    snprintf(words, sizeof words, SMALL "--deadline 1e-9 %s 2>&1", cases[i]);
+    assert_int_equal(launch("", words), 3);
+    assert_non_null(strstr(output, " waited "));
+    assert_non_null(strstr(output, "the deadline of 1e-09 s"));
+  }
+  assert_int_equal(launch("", SMALL "--deadline 30 --pe 2 --halo direct 2>&1"), 0);
+  /* processes: PE 1 never comes */
+  char words[256];
+  snprintf(words, sizeof words, "env TG_PE=0 TG_PE_COUNT=2 TG_BOOTSTRAP=file:%s/meeting", folder);
+  assert_int_equal(launch(words, SMALL "--deadline 0.2 2>&1"), 3);
+  assert_non_null(strstr(output, "the deadline of 0.2 s"));
 }
 
 /* By hand, for constants that are easy to reckon with. */
@@ -334,6 +356,7 @@ int main(void) {
       cmocka_unit_test(the_picture_has_its_place_first),
       cmocka_unit_test(the_model_adds_up),
       cmocka_unit_test(the_model_needs_no_gpu),
+      cmocka_unit_test(a_deadline_ends_the_run),
   };
   return cmocka_run_group_tests(tests, begin, end);
 }

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
+#include "comm/loop/loop.h"
 #include "comm/symmetric.h"
 #include "comm/transport.h"
 #include "comm/worlds.h"
@@ -92,6 +93,76 @@ static tg_status all_to_all(tg_world* world, void* context) {
   return TG_OK;
 }
 
+/* A signal may be further on than what is awaited: waits are for "or more". Around a ring: when the
+ * wait begins (early), and while it lasts, the signal leaping over the value (leap). Signal 0: what
+ * is awaited, 1: never raised, 2: the reader is about to wait. */
+enum { AWAITED = 0, NEVER = 1, ABOUT_TO_WAIT = 2 };
+
+static tg_status wait_for_less(tg_world* world, tg_symmetric* s, int from, uint64_t here) {
+  const tg_symmetric_source both[] = {{NEVER, from}, {AWAITED, from}};
+  for (uint64_t value = here - 2; value <= here; value++) {
+    int which = -1;
+    TG_TRY(tg_symmetric_wait(s, both[1], value));
+    TG_TRY(tg_symmetric_wait_any(s, both, 2, value, &which));
+    CHECK(which == 1);
+  }
+  CHECK(tg_symmetric_read(s, AWAITED) == here);
+  return TG_OK;
+}
+
+static tg_status further_on(tg_world* world, void* context) {
+  (void)context;
+  int pe = tg_world_pe(world), count = tg_world_pe_count(world), which = -1;
+  int to = (pe + 1) % count, from = (pe + count - 1) % count;
+  const tg_symmetric_source both[] = {{NEVER, from}, {AWAITED, from}};
+  tg_symmetric* s = NULL;
+  TG_TRY(tg_symmetric_create(world, 8, 3, &s));
+  TG_TRY(tg_symmetric_signal(s, to, AWAITED, TG_SIGNAL_SET, 7)); /* early */
+  TG_TRY(tg_symmetric_wait(s, both[1], 7));
+  TG_TRY(wait_for_less(world, s, from, 7));
+  for (uint64_t n = 1; n <= 4 && count > 1; n++) { /* leap; even PEs raise first, odd ones wait */
+    uint64_t seen = 7 + 10 * (n - 1), next = seen + 10;
+    for (int half = 0; half < 2; half++)
+      if (half == pe % 2) {
+        TG_TRY(tg_symmetric_wait(s, (tg_symmetric_source){ABOUT_TO_WAIT, to}, n));
+        usleep(2000); /* so that it sleeps by then; right whatever it does */
+        TG_TRY(tg_symmetric_signal(s, to, AWAITED, n % 2 ? TG_SIGNAL_SET : TG_SIGNAL_ADD,
+                                   n % 2 ? next : 10));
+      } else {
+        TG_TRY(tg_symmetric_signal(s, from, ABOUT_TO_WAIT, TG_SIGNAL_SET, n));
+        if (n < 3)
+          TG_TRY(tg_symmetric_wait(s, both[1], seen + 1));
+        else
+          TG_TRY(tg_symmetric_wait_any(s, both, 2, seen + 1, &which));
+        CHECK(which == (n < 3 ? -1 : 1));
+        TG_TRY(wait_for_less(world, s, from, next));
+      }
+  }
+  TG_TRY(tg_world_barrier(world));
+  tg_symmetric_destroy(&s);
+  return TG_OK;
+}
+
+static void a_signal_may_be_further_on(void** state) {
+  (void)state;
+  assert_int_equal(on_all_worlds(further_on, NULL), TG_OK);
+}
+
+/* The counters of transport loop's messages and barriers. */
+static tg_status counter_ahead(tg_world* world, void* context) {
+  (void)context;
+  _Atomic uint64_t counter = 9;
+  for (uint64_t value = 7; value <= 9; value++)
+    TG_TRY(tg_loop_wait(world, &counter, value, tg_world_pe(world), "a counter"));
+  return TG_OK;
+}
+
+static void a_counter_may_be_further_on(void** state) {
+  (void)state;
+  if (worlds_launched()) skip(); /* transport loop alone has such waits */
+  assert_int_equal(on_all_worlds(counter_ahead, NULL), TG_OK);
+}
+
 static void everyone_to_everyone(void** state) {
   (void)state;
   assert_int_equal(on_all_worlds(all_to_all, NULL), TG_OK);
@@ -158,10 +229,9 @@ static void a_stalled_pe_is_named(void** state) {
 int main(int argc, char** argv) {
   worlds_begin(&argc, &argv);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(puts_around_a_ring),
-      cmocka_unit_test(everyone_to_everyone),
-      cmocka_unit_test(stores_reach_the_node),
-      cmocka_unit_test(a_stalled_pe_is_named),
+      cmocka_unit_test(puts_around_a_ring),         cmocka_unit_test(everyone_to_everyone),
+      cmocka_unit_test(a_signal_may_be_further_on), cmocka_unit_test(a_counter_may_be_further_on),
+      cmocka_unit_test(stores_reach_the_node),      cmocka_unit_test(a_stalled_pe_is_named),
   };
   return worlds_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

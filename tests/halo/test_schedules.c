@@ -16,7 +16,7 @@
 #include "base/timer.h"
 #include "comm/transport.h"
 #include "comm/worlds.h"
-#include "halo/halo.h"
+#include "halo/lanes.h"
 
 enum { MOST = 300, WIDE = 100, SCHEDULES = 4 };
 
@@ -45,6 +45,7 @@ static const layout layouts[] = {
     {{3, 1, 1}, 0.8, 200, 1},   {{3, 1, 1}, 1.4, 200, 1},    {{1, 1, 3}, 1.3, 200, 0.3},
     {{2, 2, 1}, 1.0, 250, 1},   {{1, 2, 2}, 1.15, 150, 0.4}, {{1, 4, 1}, 1.25, 200, 1},
     {{5, 1, 1}, 1.49, 150, 1},  {{1, 1, 5}, 1.0, 100, 0.1},  {{1, 2, 3}, 0.9, 300, 1},
+    {{1, 2, 3}, 1.2, 150, 1},   {{1, 2, 3}, 1.2, 100, 0.4},  {{6, 1, 1}, 1.2, 150, 0.6},
     {{2, 2, 2}, 0.8, 300, 1},   {{2, 2, 2}, 1.0, 0, 1},      {{4, 1, 2}, 1.2, 200, 1},
     {{1, 2, 4}, 1.1, 300, 0.7}, {{8, 1, 1}, 0.8, 200, 1},    {{2, 2, 2}, 1.1, 7, 0.6},
 };
@@ -251,38 +252,78 @@ static void schedules_agree_to_the_bit(void** state) {
   if (!worlds_launched()) assert_int_equal(tried, 2 * sizeof layouts / sizeof *layouts);
 }
 
-/* One exchange of the long test; what each value must be is known from atom and exchange. */
-static tg_status one_exchange(tg_world* world, domain* at, int s, int n) {
+/* The long test: 1,000 exchanges without a pause, whose every value is known from atom and
+ * exchange. turns: positions and forces alternate; one_way: positions only, so that every exchange
+ * needs word that the last was read; mixed: any order of these and copies, and layouts that change.
+ */
+typedef enum regime { TURNS, ONE_WAY, MIXED, REGIMES } regime;
+static const char* const regime_names[REGIMES] = {"turns", "one way", "mixed"};
+
+static tg_status send_positions(tg_world* world, domain* at, int s, int n) {
   arrays* a = &at->of[s];
-  uint64_t kind = mix((uint64_t)n, 7) % 4; /* any order: with and without a return, returns twice */
-  double pes = tg_world_pe_count(world);
   for (size_t i = 0; i < at->local; i++)
-    for (int d = 0; d < 3; d++) {
-      double value = (double)a->number[i] + 1000.0 * n;
-      a->x[i][d] = i < at->home ? value : -1;
-      a->f[i][d] = value;
-    }
-  if (kind < 2) {
-    TG_TRY(tg_halo_positions(at->halo[s], a->x));
-    for (size_t i = 0; i < at->local; i++) { /* shifted by an edge along each axis at most */
-      double expected = (double)a->number[i] + 1000.0 * n;
-      for (int d = 0; d < 3; d++)
-        CHECK(a->x[i][d] == expected || fabs(a->x[i][d] - expected - edges[d][d]) < 1e-9);
-    }
-  } else if (kind == 2) {
-    uint64_t tags[MOST];
-    for (size_t i = 0; i < at->local; i++)
-      tags[i] = i < at->home ? a->number[i] + 1000 * (uint64_t)n : 0;
-    TG_TRY(tg_halo_copy(at->halo[s], tags, sizeof *tags));
-    for (size_t i = 0; i < at->local; i++) CHECK(tags[i] == a->number[i] + 1000 * (uint64_t)n);
+    for (int d = 0; d < 3; d++) a->x[i][d] = i < at->home ? (double)a->number[i] + 1000.0 * n : -1;
+  TG_TRY(tg_halo_positions(at->halo[s], a->x));
+  for (size_t i = 0; i < at->local; i++) { /* shifted by an edge along each axis at most */
+    double expected = (double)a->number[i] + 1000.0 * n;
+    for (int d = 0; d < 3; d++)
+      CHECK(a->x[i][d] == expected || fabs(a->x[i][d] - expected - edges[d][d]) < 1e-9);
   }
-  if (kind == 0 || kind == 3) {
-    TG_TRY(tg_halo_forces(at->halo[s], a->f));
-    for (size_t i = 0; i < at->home; i++) { /* a whole number of copies, all of this exchange */
-      double copies = a->f[i][0] / ((double)a->number[i] + 1000.0 * n);
-      CHECK(copies == floor(copies) && copies >= 1 && copies <= pes);
-    }
+  return TG_OK;
+}
+
+static tg_status send_tags(tg_world* world, domain* at, int s, int n) {
+  const arrays* a = &at->of[s];
+  uint64_t tags[MOST];
+  for (size_t i = 0; i < at->local; i++)
+    tags[i] = i < at->home ? a->number[i] + 1000 * (uint64_t)n : 0;
+  TG_TRY(tg_halo_copy(at->halo[s], tags, sizeof *tags));
+  for (size_t i = 0; i < at->local; i++) CHECK(tags[i] == a->number[i] + 1000 * (uint64_t)n);
+  return TG_OK;
+}
+
+static tg_status return_forces(tg_world* world, domain* at, int s, int n) {
+  arrays* a = &at->of[s];
+  for (size_t i = 0; i < at->local; i++)
+    for (int d = 0; d < 3; d++) a->f[i][d] = (double)a->number[i] + 1000.0 * n;
+  TG_TRY(tg_halo_forces(at->halo[s], a->f));
+  for (size_t i = 0; i < at->home; i++) { /* a whole number of copies, all of this exchange */
+    double copies = a->f[i][0] / ((double)a->number[i] + 1000.0 * n);
+    CHECK(copies == floor(copies) && copies >= 1 && copies <= tg_world_pe_count(world));
   }
+  return TG_OK;
+}
+
+static tg_status one_exchange(tg_world* world, domain* at, int s, regime how, int n) {
+  uint64_t kind = how == TURNS ? (uint64_t)(n % 2) : how == ONE_WAY ? 0 : mix((uint64_t)n, 7) % 3;
+  return kind == 0   ? send_positions(world, at, s, n)
+         : kind == 1 ? return_forces(world, at, s, n)
+                     : send_tags(world, at, s, n);
+}
+
+static tg_status new_layout(tg_world* world, const layout* wanted, int s, int n, domain* at) {
+  layout now = *wanted;
+  now.atoms -= (int)(mix((uint64_t)n, 3) % 40); /* more and fewer: at margin 1 some do not fit */
+  choose_home(world, &now, edges, n, at);
+  TG_TRY(plan_one(world, &now, edges, s, at));
+  return tg_halo_copy(at->halo[s], at->of[s].number, sizeof *at->of[s].number);
+}
+
+static tg_status thousand_of(tg_world* world, const layout* wanted, int s, regime how, domain* at) {
+  enum { EXCHANGES = 1000, LAYOUT = 97 };
+  int64_t before = tg_halo_counters_read(at->halo[s]).exchanges;
+  int layouts_made = 0;
+  for (int n = 0; n < EXCHANGES; n++) {
+    if (n == 0 || (how == MIXED && n % LAYOUT == 0)) {
+      TG_TRY(new_layout(world, wanted, s, n + 10000 * (int)how, at));
+      layouts_made++;
+    }
+    tg_status status = one_exchange(world, at, s, how, n + 1);
+    if (status != TG_OK)
+      return tg_fail_context(status, "%s, %s, exchange %d: ", tg_halo_schedule_name(s),
+                             regime_names[how], n);
+  }
+  CHECK(tg_halo_counters_read(at->halo[s]).exchanges - before == EXCHANGES + layouts_made);
   return TG_OK;
 }
 
@@ -294,22 +335,16 @@ static tg_status thousand(tg_world* world, void* context) {
   double lengths[3] = {edges[0][0], edges[1][1], edges[2][2]};
   tg_status status =
       tg_halo_choose_grid(tg_world_pe_count(world), lengths, wanted.reach, wanted.grid);
-  if (status == TG_OK) status = open_halos(world, &wanted, 0, at);
-  /* host: test_halo.c */
-  for (int s = 1; s < SCHEDULES && status == TG_OK; s++)
-    for (int n = 0; n < 1000 && status == TG_OK; n++) {
-      if (n % 97 == 0) { /* the layout changes in between, without a pause */
-        layout now = wanted;
-        now.atoms = 90 - n / 20;
-        choose_home(world, &now, edges, n, at);
-        TG_TRY_GOTO(plan_one(world, &now, edges, s, at), end);
-        TG_TRY_GOTO(tg_halo_copy(at->halo[s], at->of[s].number, 8), end);
-      }
-      status = one_exchange(world, at, s, n + 1);
-      if (status != TG_OK)
-        tg_fail_context(status, "%s, exchange %d: ", tg_halo_schedule_name(s), n);
-    }
-end:
+  if (status == TG_OK) status = open_halos(world, &wanted, 1.0, at);
+  for (int s = 0; s < SCHEDULES && status == TG_OK; s++) {
+    for (int how = 0; how < REGIMES && status == TG_OK; how++)
+      status = thousand_of(world, &wanted, s, (regime)how, at);
+    /* the first layout makes room; a later one needs more, without a pause */
+    bool grows = s > 0 && tg_world_pe_count(world) > 1;
+    if (status == TG_OK && (tg_halo_counters_read(at->halo[s]).regrows > 0) != grows)
+      status = tg_fail(TG_ERR_INTERNAL, "%s: no room was outgrown, or some was in vain",
+                       tg_halo_schedule_name(s));
+  }
   close_halos(at);
   tg_free(at);
   return status;
@@ -318,6 +353,50 @@ end:
 static void a_thousand_exchanges_of_each(void** state) {
   (void)state;
   assert_int_equal(on_all_worlds(thousand, NULL), TG_OK);
+}
+
+/* Senders an exchange ahead of their readers, as far as the lanes can tell: their flags say so, for
+ * the data of this exchange. By the protocol none can be, as a slot is written again only when it
+ * has been read; a wait that the protocol's future, or a fault, overtakes must end all the same. */
+static tg_status ahead(tg_world* world, void* context) {
+  int s = *(const int*)context, count = tg_world_pe_count(world);
+  tg_halo_params params = {.grid = {count, 1, 1}, .schedule = tg_halo_schedule_name(s)};
+  double lengths[3] = {3, 2.5, 3.5}, x[16][3] = {{3.0 * (tg_world_pe(world) + 0.1) / count}};
+  tg_halo* halo = NULL;
+  TG_TRY(tg_halo_create(world, &params, &halo));
+  TG_TRY(tg_halo_plan(halo, lengths, 3.0 / count, 1, (const double(*)[3])x));
+  tg_halo_lanes* lanes = halo->lanes;
+  const tg_halo_data data = {.size = 8, .stride = 8, .what = "test, lane"};
+  for (int way = TG_HALO_DOWN; way <= TG_HALO_UP; way++) {
+    void* slot = NULL;
+    TG_TRY(tg_halo_lanes_begin(halo, (tg_halo_direction)way));
+    lanes->turn++;
+    for (int i = 0; i < lanes->count; i++) {
+      uint64_t word = mix((uint64_t)(100 * way + i), (uint64_t)tg_world_pe(world));
+      CHECK(lanes->capacity[i] > 0);
+      TG_TRY(tg_halo_lanes_slot(halo, &data, i, (tg_halo_direction)way, &slot));
+      memcpy(slot, &word, sizeof word);
+      TG_TRY(tg_halo_lanes_send(halo, &data, i, (tg_halo_direction)way, 1));
+    }
+    lanes->turn--;
+    for (int i = 0; i < lanes->count; i++) {
+      int from = way == TG_HALO_DOWN ? lanes->lanes[i].from : lanes->lanes[i].to;
+      uint64_t word = 0;
+      TG_TRY(tg_halo_lanes_receive(halo, &data, i, (tg_halo_direction)way, &slot));
+      memcpy(&word, slot, sizeof word);
+      CHECK(word == mix((uint64_t)(100 * way + i), (uint64_t)from));
+    }
+  }
+  CHECK(lanes->count > 0 || count == 1);
+  TG_TRY(tg_world_barrier(world));
+  tg_halo_destroy(&halo);
+  return TG_OK;
+}
+
+static void a_sender_may_be_ahead(void** state) {
+  (void)state;
+  for (int s = 1; s < SCHEDULES; s++) /* host has no flags */
+    assert_int_equal(on_all_worlds(ahead, &s), TG_OK);
 }
 
 /* PE 1 leaves after three exchanges and comes back when the others have given up. */
@@ -361,6 +440,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(schedules_agree_to_the_bit),
       cmocka_unit_test(a_thousand_exchanges_of_each),
+      cmocka_unit_test(a_sender_may_be_ahead),
       cmocka_unit_test(a_stalled_pe_ends_the_exchange),
   };
   return worlds_end(cmocka_run_group_tests(tests, NULL, NULL));

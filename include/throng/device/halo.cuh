@@ -98,6 +98,7 @@ static __host__ __device__ __forceinline__ tg_halo_shift<T> tg_halo_shift_of(
       {(T)rows[0][0], (T)rows[1][0], (T)rows[2][0]}, {(T)rows[0][1], (T)rows[1][1]}, (T)rows[0][2]};
 }
 
+/** One message, as its PE sees it: what it sends down, and what comes from above. */
 template <typename T>
 struct tg_halo_channel {
   int to, from;                 /* PEs: positions go to one and come from the other */
@@ -153,16 +154,21 @@ struct tg_halo_port {
 
 enum { TG_HALO_PLACE_BITS = 26, TG_HALO_MOST_CHANNELS = 64 };
 
+/** The value of a flag; what was stored before it was raised is seen by this thread from here on
+ * (system scope). */
 static __device__ __forceinline__ uint64_t tg_halo_load_acquire(const uint64_t* flag) {
   uint64_t value;
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(flag) : "memory");
   return value;
 }
 
+/** Sets a flag, of any PE in reach, after all that this thread stored or has seen (system scope).
+ */
 static __device__ __forceinline__ void tg_halo_store_release(uint64_t* flag, uint64_t value) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(flag), "l"(value) : "memory");
 }
 
+/** Not 0 once a PE has given up (relaxed: it says nothing about data). */
 static __device__ __forceinline__ unsigned tg_halo_load_abort(const unsigned* word) {
   unsigned value;
   asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
@@ -179,12 +185,16 @@ static __device__ __forceinline__ unsigned tg_halo_count_block(unsigned* counter
   return before;
 }
 
+/** The card's clock, ns; it advances in steps of up to about a microsecond. */
 static __device__ __forceinline__ unsigned long long tg_halo_now(void) {
   unsigned long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
 
+/** One thread: a wait of this PE ends without what it waited for. Records it, unless another wait
+ * of this card was first, and raises the abort word of every PE in reach. awaited: who should have
+ * raised the flag; flag: of enum tg_halo_flag; seen, wanted: the counter's values. */
 template <typename T>
 static __device__ void tg_halo_give_up(const tg_halo_port<T>* port, int awaited, int channel,
                                        int flag, uint64_t seen, uint64_t wanted) {
@@ -206,7 +216,9 @@ static __device__ void tg_halo_give_up(const tg_halo_port<T>* port, int awaited,
   }
 }
 
-/** One thread: waits until *flag >= wanted. False: given up. */
+/** One thread: waits until *flag >= wanted (acquire). awaited, channel, kind: who raises it, for
+ * which message, and which flag of enum tg_halo_flag it is, for the record of a wait that gives up.
+ * False: given up, by this wait or by another PE. */
 template <typename T>
 static __device__ bool tg_halo_wait_thread(const tg_halo_port<T>* port, const uint64_t* flag,
                                            uint64_t wanted, int awaited, int channel, int kind) {
@@ -233,6 +245,7 @@ struct tg_halo_letter {
   static constexpr int words = sizeof(T) == 4 ? 1 : 3;
 };
 
+/** Writes a word of mail, 16 bytes, in one access: whoever reads it finds all of it or none. */
 static __device__ __forceinline__ void tg_halo_store_word(uint64_t* word, uint64_t low,
                                                           uint64_t high) {
   asm volatile("{ .reg .b128 w; mov.b128 w, {%1, %2}; st.relaxed.sys.global.b128 [%0], w; }"
@@ -241,6 +254,7 @@ static __device__ __forceinline__ void tg_halo_store_word(uint64_t* word, uint64
                : "memory");
 }
 
+/** Reads a word of mail in one access. */
 static __device__ __forceinline__ void tg_halo_load_word(const uint64_t* word, uint64_t* low,
                                                          uint64_t* high) {
   asm volatile("{ .reg .b128 w; ld.relaxed.sys.global.b128 w, [%2]; mov.b128 {%0, %1}, w; }"
@@ -249,16 +263,19 @@ static __device__ __forceinline__ void tg_halo_load_word(const uint64_t* word, u
                : "memory");
 }
 
+/** A half of a word from its two quarters. */
 static __device__ __forceinline__ uint64_t tg_halo_join(unsigned low, unsigned high) {
   return (uint64_t)high << 32 | low;
 }
 
+/** Writes the letter of exchange `number`, of single precision; letter: of any PE in reach. */
 static __device__ __forceinline__ void tg_halo_post(uint64_t* letter, const float f[3],
                                                     uint64_t number) {
   tg_halo_store_word(letter, tg_halo_join(__float_as_uint(f[0]), __float_as_uint(f[1])),
                      tg_halo_join(__float_as_uint(f[2]), (unsigned)number));
 }
 
+/** The same of double precision. */
 static __device__ __forceinline__ void tg_halo_post(uint64_t* letter, const double f[3],
                                                     uint64_t number) {
   for (int d = 0; d < 3; d++)
@@ -275,6 +292,7 @@ static __device__ __forceinline__ bool tg_halo_open(const uint64_t low[1], const
   return (unsigned)(high[0] >> 32) - (unsigned)number < 2u;
 }
 
+/** The same of double precision: true if all three words are of that exchange, or a later one. */
 static __device__ __forceinline__ bool tg_halo_open(const uint64_t low[3], const uint64_t high[3],
                                                     double f[3], uint64_t number) {
   bool here = true;
@@ -322,6 +340,7 @@ struct tg_halo_patience {
   unsigned polls;
 };
 
+/** Before the first miss of a thread's wait. */
 template <typename T>
 static __device__ __forceinline__ tg_halo_patience
 tg_halo_patience_begin(const tg_halo_port<T>* port) {
@@ -337,6 +356,7 @@ static __device__ __forceinline__ bool tg_halo_patience_asks(tg_halo_patience* p
   return true;
 }
 
+/** The letter has come: what is counted is added to the PE's time in waits. */
 static __device__ __forceinline__ void tg_halo_patience_end(const tg_halo_patience* patience) {
   if (patience->waited_ns) atomicAdd(patience->waited_ns, tg_halo_now() - patience->start);
 }
@@ -476,6 +496,7 @@ static __device__ __forceinline__ tg_halo_target<T> tg_halo_copy_of(const tg_hal
   return out;
 }
 
+/** One copy of a home atom at (x, y, z), nm: a store on this card, a letter to another. */
 template <typename T>
 static __device__ __forceinline__ void tg_halo_post_copy(const tg_halo_target<T>* copy, T x, T y,
                                                          T z, uint64_t number) {

@@ -22,7 +22,6 @@ enum { ROUNDS_PER_LOOK = 32 };
 /* The transport's part of a symmetric memory. */
 typedef struct window {
   MPI_Win window; /* MPI_WIN_NULL: alone on its node, ordinary memory */
-  bool destroyed;
 } window;
 
 static tg_mpi_link* link_of(tg_world* world) { return world->link; }
@@ -54,7 +53,7 @@ tg_status tg_mpi_node_create(tg_world* world, int node_size) {
 
 static window* window_of(const tg_symmetric* s) { return s->share; }
 
-static void release(tg_symmetric* s) {
+static tg_status release(tg_symmetric* s) {
   window* w = window_of(s);
   if (w->window != MPI_WIN_NULL) {
     MPI_Win_unlock_all(w->window);
@@ -65,29 +64,6 @@ static void release(tg_symmetric* s) {
   tg_free(w);
   tg_free(s->base);
   tg_free(s);
-}
-
-/* Collective: releases what all PEs have destroyed, of the 512 newest; the lists are the same
- * everywhere. */
-static tg_status reap(tg_world* world) {
-  enum { MOST = 512 };
-  int64_t kept[MOST];
-  int count = 0;
-  tg_mpi_link* link = link_of(world);
-  for (tg_symmetric* s = link->symmetric; s && count < MOST; s = s->next)
-    kept[count++] = !window_of(s)->destroyed;
-  if (count == 0) return TG_OK;
-  TG_TRY(tg_world_max_int64(world, kept, (size_t)count));
-  tg_symmetric** at = &link->symmetric;
-  for (int i = 0; i < count; i++) {
-    tg_symmetric* s = *at;
-    if (kept[i]) {
-      at = &s->next;
-      continue;
-    }
-    *at = s->next;
-    release(s);
-  }
   return TG_OK;
 }
 
@@ -123,7 +99,7 @@ tg_status tg_mpi_symmetric_create(tg_symmetric* s) {
   tg_mpi_link* link = link_of(world);
   size_t bytes = tg_symmetric_block_bytes(s);
   window* w = NULL;
-  TG_TRY(reap(world));
+  TG_TRY(tg_symmetric_reap(world, &link->symmetric, release));
   tg_status status = tg_world_agree(world, TG_ALLOCATE(1, "symmetric memory", &w));
   if (status != TG_OK) goto fail;
   w->window = MPI_WIN_NULL;
@@ -145,7 +121,7 @@ fail:
   return status;
 }
 
-void tg_mpi_symmetric_destroy(tg_symmetric* s) { window_of(s)->destroyed = true; }
+void tg_mpi_symmetric_destroy(tg_symmetric* s) { s->destroyed = true; }
 
 static void send_done(tg_mpi_link* link) {
   tg_mpi_put** at = &link->sending;

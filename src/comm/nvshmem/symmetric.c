@@ -23,7 +23,6 @@ static tg_nvshmem_link* link_of(const tg_world* world) { return world->link; }
 /* The transport's part of a symmetric memory. */
 typedef struct piece {
   void* block;
-  bool destroyed;
 } piece;
 
 static piece* piece_of(const tg_symmetric* s) { return s->share; }
@@ -74,30 +73,11 @@ static void forget(tg_symmetric* s) {
   tg_free(s);
 }
 
-/* Collective: releases what all PEs have destroyed, of the 512 newest; the lists are the same
- * everywhere. */
-static tg_status reap(tg_world* world) {
-  enum { MOST = 512 };
-  int64_t kept[MOST];
-  int count = 0;
-  tg_nvshmem_link* link = link_of(world);
-  for (tg_symmetric* s = link->symmetric; s && count < MOST; s = s->next)
-    kept[count++] = !piece_of(s)->destroyed;
-  if (count == 0) return TG_OK;
-  TG_TRY(tg_world_max_int64(world, kept, (size_t)count));
-  tg_symmetric** at = &link->symmetric;
-  for (int i = 0; i < count; i++) {
-    tg_symmetric* s = *at;
-    if (kept[i]) {
-      at = &s->next;
-      continue;
-    }
-    *at = s->next;
-    tg_status status = ask(world, "releasing symmetric memory", call_free, 0, &piece_of(s)->block);
-    forget(s);
-    TG_TRY(status);
-  }
-  return TG_OK;
+/* Collective. */
+static tg_status release(tg_symmetric* s) {
+  tg_status status = ask(s->world, "releasing symmetric memory", call_free, 0, &piece_of(s)->block);
+  forget(s);
+  return status;
 }
 
 /* What NVSHMEM would only say on stderr. */
@@ -116,7 +96,7 @@ tg_status tg_nvshmem_symmetric_create(tg_symmetric* s) {
   tg_nvshmem_link* link = link_of(world);
   size_t bytes = tg_symmetric_block_bytes(s);
   piece* p = NULL;
-  TG_TRY(reap(world));
+  TG_TRY(tg_symmetric_reap(world, &link->symmetric, release));
   tg_status status = TG_ALLOCATE(1, "symmetric memory", &p);
   if (status == TG_OK) status = check_room(world, bytes);
   if (status == TG_OK)
@@ -139,7 +119,7 @@ fail:
   return status;
 }
 
-void tg_nvshmem_symmetric_destroy(tg_symmetric* s) { piece_of(s)->destroyed = true; }
+void tg_nvshmem_symmetric_destroy(tg_symmetric* s) { s->destroyed = true; }
 
 tg_status tg_nvshmem_symmetric_end(tg_world* world, bool whole) {
   tg_nvshmem_link* link = link_of(world);

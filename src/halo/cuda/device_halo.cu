@@ -2,6 +2,7 @@
 /* The life of a device halo: memory, data in and out, graphs, failures. */
 #include "halo/device_halo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <new>
@@ -202,20 +203,36 @@ static const char* flag_name(int flag) {
                                    : "word that positions were read";
 }
 
+const char* tg_device_halo_channel_name(const tg_device_halo* halo, int channel, char out[64]) {
+  if (!halo->direct) {
+    snprintf(out, 64, "pulse %d", channel + 1);
+    return out;
+  }
+  int hops[3];
+  tg_device_halo_hops(halo, channel, hops);
+  snprintf(out, 64, "neighbour %d at (%d %d %d) domains", channel + 1, hops[0], hops[1], hops[2]);
+  return out;
+}
+
 static tg_status report(const tg_device_halo* halo, const tg_halo_fault* fault) {
+  char name[64];
+  const bool plan = fault->flag == TG_HALO_PLAN || fault->flag == TG_HALO_READY;
+  /* what a reader confirms as it begins exchange n is that it has read n - 1 */
+  const unsigned long long number = fault->wanted + (fault->flag == TG_HALO_CONSUMED);
   if (fault->flag == TG_HALO_ROOM && fault->channel < 0)
     return tg_fail(TG_ERR_MACHINE, "PE %d: %lld home atoms, room for %llu; make a new halo",
                    fault->waiting_pe, (long long)fault->seen, fault->wanted);
   if (fault->flag == TG_HALO_ROOM)
-    return tg_fail(TG_ERR_MACHINE,
-                   "PE %d: %llu atoms in message %d, room for %llu; make a new halo",
-                   fault->waiting_pe, fault->seen, fault->channel, fault->wanted);
+    return tg_fail(TG_ERR_MACHINE, "PE %d: %llu atoms in %s, room for %llu; make a new halo",
+                   fault->waiting_pe, fault->seen,
+                   tg_device_halo_channel_name(halo, fault->channel, name), fault->wanted);
   return tg_fail(TG_ERR_MACHINE,
-                 "halo exchange: PE %d waited %g s for the %s of PE %d (message %d): its counter "
+                 "halo exchange: PE %d waited %g s for the %s of PE %d (%s, %s %llu): its counter "
                  "stands at %llu, %llu was awaited; a GPU is stalled or its kernel was never "
                  "launched",
                  fault->waiting_pe, halo->deadline_s, flag_name(fault->flag), fault->awaited_pe,
-                 fault->channel, fault->seen, fault->wanted);
+                 tg_device_halo_channel_name(halo, fault->channel, name),
+                 plan ? "plan" : "exchange", number, fault->seen, fault->wanted);
 }
 
 static tg_status wait_and_look(tg_device_halo* halo) {

@@ -119,6 +119,8 @@ tg_status tg_device_halo_read_params(tg_device_halo* halo, const tg_device_halo_
 tg_status tg_device_halo_check_bulk(const tg_device_halo* halo);
 tg_status tg_device_halo_choose_kernels(tg_device_halo* halo);
 tg_status tg_device_halo_allocate(int device, void** out, size_t bytes);
+/* "pulse 2" (from 1, as on CPUs), "neighbour 3 at (0 1 1) domains", into out. */
+const char* tg_device_halo_channel_name(const tg_device_halo* halo, int channel, char out[64]);
 tg_status tg_device_halo_allocate_cards(tg_device_halo* halo);
 
 /* processes.cu. Collective: *home and halo->capacity become the largest of all PEs'. */
@@ -149,7 +151,9 @@ int64_t tg_device_cpu_now(const tg_device_halo* halo);
 void tg_device_cpu_did(tg_device_halo* halo, const char* what, int64_t begin_ns);
 void tg_device_copy_event(tg_device_halo* halo, int p, int c, bool forces, bool begins);
 
-/* tables.cu: after every upload. Ends with all cards synchronized. */
+/* tables.cu: direct only: how many domains up channel c's copies come from. */
+void tg_device_halo_hops(const tg_device_halo* halo, int c, int hops[3]);
+/* After every upload. Ends with all cards synchronized. */
 tg_status tg_device_tables_make(tg_device_halo* halo);
 /* The same behind a plan that is queued: queues the kernels and waits for nothing. */
 tg_status tg_device_tables_queue(tg_device_halo* halo);

@@ -66,8 +66,7 @@ static __global__ void make_tables(const tg_halo_port<T>* ports, const table_sha
   for (int j = (int)(end - first); row && j < words - 1; j++) row[1 + j] = TG_ROW_NONE;
 }
 
-/* How many domains up, as this process's first PE sees it, its channel c's copies come from. */
-static void hops_of(const tg_device_halo* halo, int c, int hops[3]) {
+void tg_device_halo_hops(const tg_device_halo* halo, int c, int hops[3]) {
   const int pe = tg_first_pe(halo), *grid = halo->grid;
   const int to = halo->pes[(size_t)pe].to[(size_t)c];
   const int mine[3] = {pe / grid[2] / grid[1], pe / grid[2] % grid[1], pe % grid[2]};
@@ -81,7 +80,7 @@ static channel_order order_of(const tg_device_halo* halo) {
   int key[TG_HALO_MOST_CHANNELS];
   for (int c = 0; c < halo->channel_count && halo->direct; c++) {
     int hops[3];
-    hops_of(halo, c, hops);
+    tg_device_halo_hops(halo, c, hops);
     key[c] = (hops[2] * halo->grid[1] + hops[1]) * halo->grid[0] + hops[0];
     order.kind[c] = hops[0] ? TG_HALO_ALONG_X : hops[1] ? TG_HALO_ALONG_Y : TG_HALO_ALONG_Z;
   }

@@ -101,11 +101,12 @@ tg_status tg_device_plan_fits(const tg_device_halo* halo, const tg_device_plan* 
     if (part->home_count > halo->home_capacity)
       return tg_fail(TG_ERR_MACHINE, "PE %d: %zu home atoms, room for %zu; make a new halo", p,
                      part->home_count, halo->home_capacity);
+    char name[64];
     for (int c = 0; c < plan->channel_count; c++)
       if (part->messages[c].send_count > halo->capacity[c])
-        return tg_fail(TG_ERR_MACHINE,
-                       "PE %d: %zu atoms in message %d, room for %zu; make a new halo", p,
-                       part->messages[c].send_count, c, halo->capacity[c]);
+        return tg_fail(TG_ERR_MACHINE, "PE %d: %zu atoms in %s, room for %zu; make a new halo", p,
+                       part->messages[c].send_count, tg_device_halo_channel_name(halo, c, name),
+                       halo->capacity[c]);
   }
   return TG_OK;
 }
