@@ -103,6 +103,13 @@ static tg_status give_help(const tg_cli_table* table, int count, char** words) {
   return TG_OK;
 }
 
+/* A verb that lets one choose how processes talk. */
+static bool shares_world(const tg_cli_verb* verb) {
+  for (const tg_cli_option* option = verb->options; option && option->name; option++)
+    if (strcmp(option->name, "transport") == 0) return true;
+  return false;
+}
+
 static tg_status run_verb(const tg_cli_verb* verb, int argc, char** argv, bool* reporter) {
   for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
     if (is_help(argv[i])) {
@@ -110,7 +117,7 @@ static tg_status run_verb(const tg_cli_verb* verb, int argc, char** argv, bool* 
       return TG_OK;
     }
   argv[0] = (char*)verb->name; /* for messages: both words of "md run" */
-  tg_status status = tg_cli_mpi_begin(argc, argv);
+  tg_status status = tg_cli_mpi_begin(argc, argv, shares_world(verb));
   if (status == TG_OK) status = verb->run(argc, argv);
   return tg_cli_mpi_end(status, reporter);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/mpi_session.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #endif
 
 #include "base/timer.h"
+#include "comm/words.h"
 #include "comm/world.h"
 
 /* The first of these variables that is set, as a number. */
@@ -30,9 +32,30 @@ int tg_cli_launcher_rank(void) {
   return environment_number(getenv("TG_BOOTSTRAP") ? own : names, 0);
 }
 
+/* The value of --transport ("--transport mpi" or "--transport=mpi"), or NULL. */
+static const char* transport_of(int argc, char** argv) {
+  static const char name[] = "--transport";
+  const size_t length = sizeof name - 1;
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (strncmp(argv[i], name, length) != 0) continue;
+    if (argv[i][length] == '=') return argv[i] + length + 1;
+    if (!argv[i][length] && i + 1 < argc) return argv[i + 1];
+  }
+  return NULL;
+}
+
+/* A process that shares no world with others may have words of its own. */
+static bool set_words(int argc, char** argv, bool shares) {
+  const char* transport = transport_of(argc, argv);
+  if (transport && strcmp(transport, "loop") == 0) shares = false;
+  tg_words_set(shares ? argc : 0, argv);
+  return shares;
+}
+
 #ifdef TG_HAVE_MPI
 
 static bool session_open;
+static bool bound; /* to the other processes, by a world */
 
 /* By mpirun, with any number of processes. srun sets its variables without MPI as well. */
 static bool launched(void) {
@@ -42,17 +65,19 @@ static bool launched(void) {
   return tg_world_under_launcher() || environment_number(names, 0) > 0;
 }
 
-/* MPI must be there before the verb opens its world: "--transport mpi" or "--transport=mpi". */
+/* MPI must be there before the verb opens its world. */
 static bool asked_for(int argc, char** argv) {
-  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-    if (strcmp(argv[i], "--transport=mpi") == 0) return true;
-    if (i + 1 < argc && strcmp(argv[i], "--transport") == 0 && strcmp(argv[i + 1], "mpi") == 0)
-      return true;
-  }
-  return false;
+  const char* transport = transport_of(argc, argv);
+  return transport && strcmp(transport, "mpi") == 0;
 }
 
-tg_status tg_cli_mpi_begin(int argc, char** argv) {
+static tg_status nothing(tg_world* world, void* context) {
+  (void)world, (void)context;
+  return TG_OK;
+}
+
+tg_status tg_cli_mpi_begin(int argc, char** argv, bool shares) {
+  bound = set_words(argc, argv, shares);
   if (!launched() && !asked_for(argc, argv)) return TG_OK;
   int provided = 0;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
@@ -60,7 +85,11 @@ tg_status tg_cli_mpi_begin(int argc, char** argv) {
   session_open = true;
   if (provided < MPI_THREAD_FUNNELED)
     return tg_fail(TG_ERR_MACHINE, "this MPI cannot be used by a process with threads");
-  return TG_OK;
+  /* compares the words while all are here: one whose options are refused would never come to the
+   * world in which the others wait for it */
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size > 1 ? tg_world_run(&(tg_world_params){.transport = "mpi"}, nothing, NULL) : TG_OK;
 }
 
 /* MPI_Finalize would wait for ever; the launcher ends the process that does not come. */
@@ -71,20 +100,27 @@ __attribute__((noreturn)) static void end_the_job(tg_status status) {
   _Exit((int)status);
 }
 
-/* The least of all processes' numbers. A process that has waited for another in vain waits for it
- * here for a moment only. Those that did well, or failed together, come without delay or are still
- * at work: they wait as long as it takes. */
+/* How long this process waits for the others at its end. One that has waited for another in vain
+ * does so for a moment only. One that failed otherwise did so in agreement with the others, which
+ * come at once, or before it opened its world, in which they may wait for it: it gives them longer.
+ * Those that did well, or share no world, wait as long as it takes. */
+static double patience_s(tg_status status) {
+  if (status == TG_ERR_MACHINE) return 2;
+  return status != TG_OK && bound ? 10 : HUGE_VAL;
+}
+
+/* The least of all processes' numbers. */
 static int least_of_all(int mine, tg_status status) {
   MPI_Request request;
   const struct timespec moment = {0, 1000000};
-  const double patience_s = 2;
   double start = tg_time_now();
   int least = mine, here = 0;
   MPI_Iallreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
   for (;;) {
     MPI_Test(&request, &here, MPI_STATUS_IGNORE);
     if (here) break;
-    if (status == TG_ERR_MACHINE && tg_time_now() - start > patience_s) end_the_job(status);
+    /* no wait for the request: the process ends here. NOLINTNEXTLINE(*-optin.mpi.MPI-Checker) */
+    if (tg_time_now() - start > patience_s(status)) end_the_job(status);
     nanosleep(&moment, NULL);
   }
   MPI_Wait(&request, MPI_STATUS_IGNORE); /* done already */
@@ -117,9 +153,8 @@ bool tg_cli_mpi_version(char* out, size_t size) {
 
 #else
 
-tg_status tg_cli_mpi_begin(int argc, char** argv) {
-  (void)argc;
-  (void)argv;
+tg_status tg_cli_mpi_begin(int argc, char** argv, bool shares) {
+  set_words(argc, argv, shares);
   if (getenv("TG_BOOTSTRAP") || !tg_world_under_launcher()) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "started by an MPI launcher, but throng was built without MPI; start it without, "

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "comm/transport.h"
+#include "comm/words.h"
 
 enum { DEFAULT_DEADLINE_S = 60 };
 
@@ -132,7 +133,8 @@ void tg_world_init(tg_world* world, const tg_transport_ops* ops, void* link, int
 }
 
 tg_status tg_world_call_main(tg_world* world, tg_world_main main, void* context) {
-  tg_status status = main(world, context);
+  tg_status status = tg_words_compare(world);
+  if (status == TG_OK) status = main(world, context);
   if (status != TG_OK && status != world->agreed) tg_world_abort(world, status);
   return status;
 }
