@@ -111,8 +111,19 @@ static tg_status more_than_0(const char* name, double value) {
   return tg_fail(TG_ERR_INPUT, "--%s %g: a number above 0 was expected", name, value);
 }
 
+/* What is asked for and would not be written is refused, not left out. */
+static tg_status check_outputs(const fields* f) {
+  const char* left_out = f->json_lines ? "--json-lines" : f->plot ? "--plot" : NULL;
+  if (f->model && !left_out) left_out = f->trace ? "--trace" : f->output ? "-o" : NULL;
+  if (f->trace && !left_out && f->json) left_out = "--json";
+  if (!left_out || !(f->model || f->trace)) return TG_OK;
+  return tg_fail(TG_ERR_INPUT, "%s measures nothing that %s could hold; leave one of them out",
+                 f->model ? "--model" : "--trace", left_out);
+}
+
 static tg_status check(bench* b) {
   fields* f = &b->f;
+  TG_TRY(check_outputs(f));
   if (f->pe) TG_TRY(read_pe(b));
   if (f->atoms < 1 && f->atoms != INT_MIN)
     return tg_fail(TG_ERR_INPUT, "--atoms %d: at least 1 was expected", f->atoms);

@@ -246,6 +246,11 @@ static void mistakes_are_refused(void** state) {
                {"--gpus 0 --halo stream", "host, pulse, fused or direct", 2},
                {"--gpus 0 --transport nvshmem", "--transport nvshmem", 3},
                {"--gpus 0 --pe 2 --plot halo.pdf", "halo.pdf", 2},
+               {"--model --json-lines halo.jsonl", "--json-lines", 2},
+               {"--model --plot halo.svg", "--plot", 2},
+               {"--model -o somewhere", "-o", 2},
+               {"--trace a.json --json", "--json", 2},
+               {"--trace a.json --plot halo.svg", "--plot", 2},
                {"--gpus 0 --pe 2 --json-lines no/such/halo.jsonl", "no/such", 2},
                {"--gpus 0 --pe 4x1x1 --atoms 1000 --reach 1.7", "1.7", 2}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
