@@ -47,6 +47,9 @@ run_commands() { # FILE
       cat output
       die 1 "exit status $ran: $command"
     }
+    case $command in # `wait` forgets how processes in the background ended
+      *'-o build/sockets '*) [ -s build/sockets/confout.gro ] || die 1 "no result: $command" ;;
+    esac
     echo "  $command"
   done
 }

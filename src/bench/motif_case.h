@@ -67,6 +67,9 @@ void tg_motif_case_close(tg_motif_case* c);
 
 /** Runs an entry once and waits for it. */
 tg_status tg_motif_entry_run(const tg_motif_entry* e, int threads);
+/** Overwrites what a run of the entry is to leave, so that the check cannot find the answer of the
+ * version before. */
+tg_status tg_motif_entry_spoil(const tg_motif_case* c, const tg_motif_entry* e);
 /** Compares what the last run left with ref. TG_ERR_NUMERICS where it differs. */
 tg_status tg_motif_entry_check(tg_motif_case* c, const tg_motif_entry* e);
 

@@ -216,6 +216,44 @@ static tg_status check_expect(const tg_motif_case* c, const tg_motif_entry* e) {
   return status;
 }
 
+tg_status tg_motif_entry_spoil(const tg_motif_case* c, const tg_motif_entry* e) {
+  const tg_motif_site* s = e->site;
+  void* answer = NULL;
+  size_t bytes = 0;
+  switch (e->kind) {
+    case TG_MOTIF_COUNT:
+      answer = s->counts;
+      bytes = e->rows * sizeof *s->counts;
+      break;
+    case TG_MOTIF_FILL:
+    case TG_MOTIF_COLLECT:
+      answer = s->hits;
+      bytes = c->offsets[e->rows] * sizeof *s->hits;
+      break;
+    case TG_MOTIF_SCAN:
+      answer = s->narrow_sums;
+      bytes = (c->count + 1) * sizeof *s->narrow_sums;
+      break;
+    case TG_MOTIF_REDUCE:
+      answer = s->sums;
+      bytes = c->m * sizeof *s->sums;
+      break;
+    case TG_MOTIF_EXPECT:
+      answer = s->sums;
+      bytes = TG_OPERATOR_COUNT * (size_t)c->m * sizeof *s->sums;
+      break;
+    case TG_MOTIF_COPY:
+    case TG_MOTIF_STREAM: break;
+  }
+  if (bytes == 0) return TG_OK;
+  unsigned char* wrong = NULL;
+  TG_TRY(TG_ALLOCATE(bytes, "a wrong answer", &wrong));
+  memset(wrong, 0xff, bytes);
+  tg_status status = s->table->memory->upload(answer, wrong, bytes);
+  TG_FREE(wrong);
+  return status;
+}
+
 tg_status tg_motif_entry_check(tg_motif_case* c, const tg_motif_entry* e) {
   switch (e->kind) {
     case TG_MOTIF_COUNT:

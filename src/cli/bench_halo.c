@@ -247,6 +247,10 @@ static void print_end(const bench* b) {
 
 /* What was measured is kept, also when a later case failed. */
 static tg_status finish(bench* b, tg_status status) {
+  if (b->lines && !b->record_count) { /* nothing to put in the place of an earlier file */
+    tg_new_file_abandon(&b->file);
+    b->lines = NULL;
+  }
   if (b->lines) {
     tg_status written = tg_new_file_commit(&b->file);
     if (status == TG_OK) status = written;

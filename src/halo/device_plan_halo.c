@@ -16,7 +16,9 @@ static tg_status learn(tg_halo* halo, uint32_t* numbers) {
                        .stride = sizeof *numbers,
                        .size = sizeof *numbers,
                        .what = "atom numbers"};
-  return tg_halo_schedule_host.down(halo, &data);
+  tg_status status = tg_halo_schedule_host.down(halo, &data);
+  tg_world_note(halo->world, NULL, 0, 0);
+  return status;
 }
 
 /* Where atoms live and their numbers there, in the order of the host's plan. */
@@ -73,7 +75,7 @@ static bool comes_from(const uint8_t offset[3], const int wanted[3]) {
   return offset[0] == wanted[0] && offset[1] == wanted[1] && offset[2] == wanted[2];
 }
 
-/* What a message brings, behind what is in part already; asked: room for its numbers at home. */
+/* What a message brings, behind what is in part already. */
 static void sort_in(const tg_halo* halo, const int offset[3], const int* pes, const uint32_t* atoms,
                     tg_device_part* part, tg_device_message* message) {
   message->to = neighbour(halo, offset, -1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file comm/nvshmem/gpu.h  What the transport nvshmem asks of CUDA and NVSHMEM; nothing here
  * talks to other processes but where it says *collective*, and nothing has a deadline but the
- * fetch.
+ * store and the fetch.
  *
  * gpu.cu does it; where NVSHMEM is not built in, ../none/gpu.c answers so. Addresses are of device
  * memory, streams are cudaStream_t. The calling thread's current device is put back by all. */
@@ -45,7 +45,7 @@ tg_status tg_gpu_link_open(int device, void* stream, tg_gpu_link* out);
 tg_status tg_gpu_link_reserve(tg_gpu_link* link, size_t words);
 /** Accepts a zeroed or half-opened one. */
 void tg_gpu_link_close(tg_gpu_link* link);
-/** TG_OK when all work queued on the stream is done; *done false: not yet. */
+/** *done: whether all work queued on the stream is done. */
 tg_status tg_gpu_stream_query(const tg_gpu_link* link, bool* done);
 
 /** A fresh id, for one PE to make and to hand to all. */

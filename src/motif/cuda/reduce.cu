@@ -8,7 +8,7 @@
  *   chunks          a thread has the bins of its own and looks at all items of the block: any m
  *
  * Grids are of a fixed size and the partial sums are joined in order, so that all but the atomics
- * give the same bits each time, on any GPU. */
+ * give the same bits each time on one GPU. */
 #include "motif/cuda/internal.cuh"
 #include "motif/cuda/join.cuh"
 
