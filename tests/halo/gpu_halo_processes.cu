@@ -6,7 +6,8 @@
  * that stage through the host; and pairs of which one is stopped, killed, or launches nothing for a
  * while: the other must end with exit code 3, in time, and say for whom it waited. With the word
  * `plans` only what concerns plans made on the devices. Under mpirun -n 2 the processes are there,
- * and the first two parts are done with MPI. Exits with 77 where there are no two GPUs.
+ * and the first two parts are done with MPI. Exits with 77 where there are no two GPUs, or no
+ * NVSHMEM.
  *
  *   RUN-MPI: all */
 #include <signal.h>

@@ -202,7 +202,7 @@ static void all_on(int gpus, bool quick) {
   static const char* const names[] = {"fused", "pulse", "direct"};
   int number = 0;
   for (const layout& wanted : layouts) {
-    if (quick && number++ % 5) continue; /* one message; three, one of them forwarded twice */
+    if (quick && number++ % 5) continue; /* one message; two, or three direct */
     for (int kind = 0; kind < 3; kind++) {
       const bool direct = kind == 2, pulse = kind == 1;
       char name[100];

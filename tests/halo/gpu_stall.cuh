@@ -39,15 +39,12 @@ static inline bool stall_may_name(const scene* s, const way* w, stall_phase phas
   return false;
 }
 
-/* Is message c meant by what follows "of PE n ("? Either counted from 0, or from 1 as a pulse or a
- * neighbour of an exchange. */
+/* Is message c meant by what follows "of PE n ("? Counted from 1, as a pulse or a neighbour. */
 static inline bool stall_where(const char* text, const way* w, int c) {
-  char message[32], place[32], exchange[32];
-  snprintf(message, sizeof message, "message %d)", c);
+  char place[32], exchange[32];
   snprintf(place, sizeof place, is_direct(w) ? "neighbour %d at (" : "pulse %d, ", c + 1);
   snprintf(exchange, sizeof exchange, ", exchange %d)", STALL_AFTER + 1);
-  const bool placed = !strncmp(text, place, strlen(place)) && strstr(text, exchange);
-  return placed || !strncmp(text, message, strlen(message));
+  return !strncmp(text, place, strlen(place)) && strstr(text, exchange);
 }
 
 /* Does the error name one of the waits that there may be, with these counters? */

@@ -34,7 +34,7 @@ static __global__ void probe(unsigned long long* out) {
   out[2] = to - from;
 }
 
-/* Answers on the page it is given and, if other is there, on that one: `ask` rises on page. */
+/* Answers on other, which may be page itself, whenever `ask` rises on page. */
 static __global__ void answer(tg_page* page, tg_page* other) {
   unsigned long long start = tg_halo_now();
   for (uint64_t round = 1; round <= ROUNDS; round++) {

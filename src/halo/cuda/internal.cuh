@@ -34,7 +34,7 @@ typedef struct tg_device_layout {
   size_t x, f, f_in, reduce, packed, mail, x_mail, velocity;
   size_t flags;      /* x_flag, f_flag, consumed, x_sent: 64-bit words, one after another; last a
                         word that nobody reads */
-  size_t words;      /* x_done, f_done: [channel_count + 1] each; abort; then waited_ns (64 bits) */
+  size_t words;      /* waited_ns (64 bits); then x_done, f_done: [channel_count + 1] each; abort */
   size_t plan_words; /* of plans made here: see tg_plan_pe */
   size_t zero_bytes; /* the bytes up to here are zeroed at creation */
   size_t index, segment, copy_start, copy, return_atom, sum, source, channel;
@@ -162,7 +162,5 @@ tg_status tg_device_tables_queue(tg_device_halo* halo);
 /* Where the kernels of that file stamp, on a card. */
 tg_status tg_device_board_set(int device, const tg_stamp_board* board);
 tg_status tg_device_grids_choose(tg_device_halo* halo);
-tg_status tg_device_send(tg_device_halo* halo);
-tg_status tg_device_return(tg_device_halo* halo);
 
 #endif

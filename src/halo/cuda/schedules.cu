@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The five schedules on GPUs of one process.
+/* The five schedules on GPUs of one process, and by stores of several.
  *
  * Forward progress. Kernels of one card run one after another on its stream. A kernel that waits
  * for PEs of its own card is launched so that all its blocks run at the same time: grids are chosen
  * for that, and kernels whose blocks share flags are launched cooperatively as well. (Those of
  * mail.cuh need not be: whatever else runs on the card ends by itself, and their blocks then follow
- * up.) Every other wait is for a card whose own kernel is queued by the same call. */
+ * up.) Every other wait is for a card whose own kernel is queued by the same call, or by another
+ * process. */
 #include <algorithm>
 
 #include "base/timer.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
 /* The kernels of path put: the protocol of throng/device/halo.cuh where no store reaches the other
  * PE's memory, and NVSHMEM's put-with-signal carries a message and its flag.
  *
@@ -11,19 +12,20 @@
  * it. But its signal comes after its data, so whoever learns that the signal was seen knows that
  * the source was read:
  *
- *   | source          | next written              | which follows |
+ *   | source          | next written              | which follows                                    |
  *   |-----------------|---------------------------|--------------------------------------------------|
- *   | packed, forces  | positions of n + 1        | the wait for f_flag >= n (forces of n) | |
- * return         |                           |                                                  |
- *   | packed, none do | positions of n + 1        | the wait for consumed >= n, before packing | |
- * packed, pushed  | by the caller's kernel,   | a quiet at the end of the kernel that put it     |
- *   |  and none do    | which waits for nothing   | | | slice of f      | by the caller, once x of
- * | the owner's positions of n + 1, which it sends   | |                 | n + 1 has arrived |
- * after its wait for f_flag >= n                   |
+ *   | packed, forces  | positions of n + 1        | the wait for f_flag >= n (forces of n)           |
+ *   |  return         |                           |                                                  |
+ *   | packed, none do | positions of n + 1        | the wait for consumed >= n, before packing       |
+ *   | packed, pushed  | by the caller's kernel,   | a quiet at the end of the kernel that put it     |
+ *   |  and none do    | which waits for nothing   |                                                  |
+ *   | slice of f      | by the caller, once x of  | the owner's positions of n + 1, which it sends   |
+ *   |                 | n + 1 has arrived         | after its wait for f_flag >= n                   |
  *
  * In its first row the receiver raises f_flag = n after its wait for x_flag >= n. Launch shape:
  * blockIdx.y is the channel (from first_channel on), blockIdx.x shares its atoms. Bound by the
  * latency of a put. */
+/* clang-format on */
 #ifndef TG_HALO_NVSHMEM_PUT_CUH
 #define TG_HALO_NVSHMEM_PUT_CUH
 
