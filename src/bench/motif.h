@@ -28,6 +28,7 @@ enum { TG_BENCH_MOTIF_REPEATS = 101 };
 
 typedef struct tg_bench_motif_params {
   const char* backend; /* NULL: all that run here */
+  const char* version; /* NULL, or what the names of the versions that are run contain */
   size_t states;       /* rows, and columns */
   size_t items;        /* the most of scan and reduce */
   uint32_t orbitals;

@@ -86,7 +86,9 @@ void tg_motif_case_close(tg_motif_case* c) {
 
 static void add(tg_motif_case* c, tg_motif_site* s, tg_motif_kind kind, const char* name,
                 const void* version) {
+  const char* wanted = c->params->version;
   if (c->entry_count == TG_MOTIF_MOST_ENTRIES) return;
+  if (wanted != NULL && version != NULL && strstr(name, wanted) == NULL) return;
   c->entries[c->entry_count++] = (tg_motif_entry){
       .kind = kind, .name = name, .version = version, .site = s, .rows = c->rows.count};
 }

@@ -13,7 +13,7 @@
 #include "cli/machine.h"
 
 typedef struct fields {
-  const char *figure, *backend, *json_lines, *plot;
+  const char *figure, *backend, *version, *json_lines, *plot;
   int states, items, orbitals, bodies, threads, repeats;
   double budget;
 } fields;
@@ -23,6 +23,8 @@ static const tg_cli_option options[] = {
      "filter by particles, by states; scan; fill; reduce (default all)", false},
     {"backend", 0, TG_CLI_TEXT, offsetof(fields, backend), "NAME",
      "one backend only (default: all that run here)", false},
+    {"version", 0, TG_CLI_TEXT, offsetof(fields, version), "WORDS",
+     "only versions with these words in their names", false},
     {"states", 0, TG_CLI_INT, offsetof(fields, states), "N", "rows, and columns (default 65536)",
      false},
     {"items", 0, TG_CLI_INT, offsetof(fields, items), "N",
@@ -187,6 +189,7 @@ static void print_backends(const bench* b, const tg_cli_machine* machine) {
 
 static tg_status run_figures(bench* b) {
   const tg_bench_motif_params params = {.backend = b->f.backend,
+                                        .version = b->f.version,
                                         .states = (size_t)b->f.states,
                                         .items = (size_t)b->f.items,
                                         .orbitals = (uint32_t)b->f.orbitals,
