@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "device/nvshmem.h"
 #include "md/nonbonded.h"
+#include "motif/table.h"
 
 enum { REASON_SIZE = 512, BACKEND_COUNT = 3, TRANSPORT_COUNT = 4 };
 
@@ -194,6 +195,39 @@ static void print_ables(const char* title, const able* rows, int count) {
            rows[i].reason);
 }
 
+/* The backends of throng bench motif: what they run on, or why they do not. */
+static bool motif_words(const tg_motif_table* t, char* out, size_t size) {
+  if (t->check != NULL && t->check() != TG_OK) {
+    snprintf(out, size, "%s", tg_last_error());
+    return false;
+  }
+  t->describe(out, size);
+  return true;
+}
+
+static void print_motifs(void) {
+  char words[REASON_SIZE];
+  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
+    const bool works = motif_words(*t, words, sizeof words);
+    printf("%-10s %-13s %-4s %s\n", t == tg_motif_tables() ? "Motifs" : "", (*t)->name,
+           works ? "yes" : "no", words);
+  }
+}
+
+static void json_motifs(tg_json* json) {
+  char words[REASON_SIZE];
+  tg_json_open_array(json, "motifs");
+  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
+    const bool works = motif_words(*t, words, sizeof words);
+    tg_json_open_object(json, NULL);
+    tg_json_text(json, "name", (*t)->name);
+    tg_json_bool(json, "works", works);
+    tg_json_text(json, "reason", words);
+    tg_json_close_object(json);
+  }
+  tg_json_close_array(json);
+}
+
 static void print_text(const facts* all) {
   const tg_cli_machine* machine = &all->machine;
   char driver[16], runtime[16];
@@ -218,6 +252,7 @@ static void print_text(const facts* all) {
   printf("gnuplot    %s%s\n", all->gnuplot_works ? "" : "no: ", all->gnuplot);
   print_ables("Backends", all->backends, BACKEND_COUNT);
   print_ables("Transports", all->transports, TRANSPORT_COUNT);
+  print_motifs();
 }
 
 static void json_gpus(tg_json* json, const facts* all) {
@@ -293,6 +328,7 @@ static void print_json(const facts* all) {
   tg_json_text(&json, "gnuplot", all->gnuplot_works ? all->gnuplot : NULL);
   json_ables(&json, "backends", all->backends, BACKEND_COUNT);
   json_ables(&json, "transports", all->transports, TRANSPORT_COUNT);
+  json_motifs(&json);
   tg_json_close_object(&json);
 }
 

@@ -24,7 +24,8 @@
 
 #include "motif/pairs.h"
 
-#ifdef __CUDACC__
+#ifdef TG_INLINE /* a directive and the linkage, of who includes this */
+#elif defined __CUDACC__
 #define TG_INLINE static __host__ __device__ __forceinline__
 #else
 #define TG_INLINE static inline

@@ -5,10 +5,17 @@
 
 #include "base/memory.h"
 #include "motif/backends.h"
+#include "motif/module.h"
 
 const tg_motif_table* const* tg_motif_tables(void) {
-  static const tg_motif_table* const tables[] = {&tg_motif_table_ref, &tg_motif_table_omp,
-                                                 &tg_motif_table_cuda, NULL};
+  enum { BUILT_IN = 3 };
+  static const tg_motif_table* tables[BUILT_IN + 4] = {&tg_motif_table_ref, &tg_motif_table_omp,
+                                                       &tg_motif_table_cuda};
+  if (tables[BUILT_IN] == NULL) {
+    tables[BUILT_IN] = tg_module_acc();
+    tables[BUILT_IN + 1] = tg_module_offload();
+    tables[BUILT_IN + 2] = tg_module_offload_clang();
+  }
   return tables;
 }
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fused chain by OpenACC. */
+#include "motif/acc/loops.h"
+#include "motif/acc/table.h"
+#include "motif/directives_sums.h"
+
+TG_JOIN_PARTS(join, ACC_FLAT)
+
+#define TG_ADD_HERE ACC_ADD
+TG_EXPECT_ATOMIC(atomic, ACC_OUTER, ACC_MIDDLE, ACC_INNER, ACC_FLAT)
+#undef TG_ADD_HERE
+#define TG_ADD_HERE
+TG_EXPECT_PARTS(parts, ACC_FLAT, join)
+
+static size_t scratch_parts(const tg_expectation* what) {
+  return tg_parts_bytes(what->pairs.rows.count, TG_OPERATOR_COUNT * (size_t)what->m);
+}
+static const char* refuses(const tg_pairs* pairs) {
+  if (pairs && pairs->d > TG_DIFFERENCE_MOST) return "more than 8 particles may have moved";
+  return tg_pairs_need_word64(pairs);
+}
+
+const tg_expect_version tg_acc_expects[] = {
+    {"word64 atomic", "word64", false, refuses, NULL, atomic},
+    {"word64 parts", "word64", true, refuses, scratch_parts, parts},
+    {NULL, NULL, false, NULL, NULL, NULL},
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file motif/acc/loops.h  The directives of OpenACC for the loops of motif/directives.h.
+ *
+ * A row is a gang's, its columns are shared out over the gang's workers and vector lanes; GCC makes
+ * a gang a thread block of num_workers warps. Regions are queued on one asynchronous queue, which
+ * runs them in order. */
+#ifndef TG_MOTIF_ACC_LOOPS_H
+#define TG_MOTIF_ACC_LOOPS_H
+
+#include "motif/directives.h"
+
+/* Before motif/compare.h and motif/operators.h: what makes their functions callable. */
+#define TG_ROUTINE TG_PRAGMA(acc routine seq) static inline
+#define TG_INLINE TG_ROUTINE
+
+#define ACC_OUTER(...)                                                                             \
+  TG_PRAGMA(acc parallel loop gang num_workers(8) vector_length(32) async(1)                       \
+                deviceptr(TG_PAIRS_POINTERS, __VA_ARGS__))
+#define ACC_MIDDLE TG_PRAGMA(acc loop seq)
+#define ACC_INNER(...) TG_PRAGMA(acc loop worker vector __VA_ARGS__)
+#define ACC_FLAT(...)                                                                              \
+  TG_PRAGMA(acc parallel loop gang worker vector vector_length(32) async(1) deviceptr(__VA_ARGS__))
+#define ACC_SERIAL(...) TG_PRAGMA(acc serial async(1) deviceptr(__VA_ARGS__))
+#define ACC_ADD TG_PRAGMA(acc atomic update)
+#define ACC_CAPTURE TG_PRAGMA(acc atomic capture)
+
+#include "motif/compare.h"
+
+#endif

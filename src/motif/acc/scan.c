@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scan by OpenACC, which has no directive for it. */
+#include "motif/acc/loops.h"
+#include "motif/acc/table.h"
+#include "motif/directives_sums.h"
+
+#define ACC_AS_IT_IS
+
+#define SCANS(x, in_type, out_type)                                                                \
+  TG_SCAN_SERIAL(serial_##x, ACC_SERIAL, in_type, out_type)                                        \
+  TG_SCAN_SWEEP(sweep_##x, ACC_AS_IT_IS, ACC_FLAT, ACC_AS_IT_IS, in_type, out_type)                \
+  TG_SCAN_HOST(host_##x, &tg_acc_memory, tg_acc_staging, in_type, out_type)
+SCANS(u32, uint32_t, uint32_t)
+SCANS(u64, uint64_t, uint64_t)
+SCANS(offsets, uint32_t, uint64_t)
+
+static const char* refuses_host(void) {
+  return tg_acc_on_host() ? "the numbers are in host memory already" : NULL;
+}
+
+const tg_scan_version tg_acc_scans[] = {
+    {"serial", NULL, NULL, serial_u32, serial_u64, serial_offsets},
+    {"sweep", NULL, NULL, sweep_u32, sweep_u64, sweep_offsets},
+    {"host", refuses_host, NULL, host_u32, host_u64, host_offsets},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
+};

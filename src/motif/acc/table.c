@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module "acc": memory, and what it runs on. Without OpenACC it is plain C on the host. */
+#include "motif/acc/table.h"
+
+#ifdef _OPENACC
+#include <openacc.h>
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "motif/module/services.h"
+
+static bool on_device;
+
+bool tg_acc_on_host(void) { return !on_device; }
+
+/* The device that $ACC_DEVICE_TYPE names, or a GPU where there is one. */
+static void choose_device(void) {
+#ifdef _OPENACC
+  const char* wanted = getenv("ACC_DEVICE_TYPE");
+  on_device =
+      acc_get_num_devices(acc_device_nvidia) > 0 && (wanted == NULL || strcmp(wanted, "host") != 0);
+  acc_set_device_type(on_device ? acc_device_nvidia : acc_device_host);
+#endif
+}
+
+static tg_status allocate(size_t bytes, const char* what, void** out) {
+  *out = NULL;
+  if (bytes == 0) return TG_OK;
+#ifdef _OPENACC
+  if (on_device)
+    *out = acc_malloc(bytes);
+  else
+#endif
+    *out = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (*out == NULL) return tg_fail(TG_ERR_MACHINE, "acc: no %zu bytes for %s", bytes, what);
+  return TG_OK;
+}
+
+static void release(void* pointer) {
+#ifdef _OPENACC
+  if (pointer != NULL && on_device) {
+    acc_free(pointer);
+    return;
+  }
+#endif
+  free(pointer);
+}
+
+static tg_status synchronize(void) {
+#ifdef _OPENACC
+  acc_wait_all();
+#endif
+  return TG_OK;
+}
+
+static tg_status upload(void* to, const void* from, size_t bytes) {
+  synchronize();
+  if (bytes == 0) return TG_OK;
+#ifdef _OPENACC
+  if (on_device) {
+    acc_memcpy_to_device(to, (void*)(uintptr_t)from, bytes);
+    return TG_OK;
+  }
+#endif
+  memcpy(to, from, bytes);
+  return TG_OK;
+}
+
+static tg_status download(void* to, const void* from, size_t bytes) {
+  synchronize();
+  if (bytes == 0) return TG_OK;
+#ifdef _OPENACC
+  if (on_device) {
+    acc_memcpy_from_device(to, (void*)(uintptr_t)from, bytes);
+    return TG_OK;
+  }
+#endif
+  memcpy(to, from, bytes);
+  return TG_OK;
+}
+
+const tg_motif_memory tg_acc_memory = {allocate, release, upload, download, synchronize};
+
+void* tg_acc_staging(size_t bytes) {
+  static void* room;
+  static size_t size;
+  if (bytes > size) {
+    free(room);
+    room = malloc(bytes);
+    size = room != NULL ? bytes : 0;
+  }
+  return room;
+}
+
+static void describe(char* out, size_t size) {
+#ifdef _OPENACC
+  if (on_device) {
+    const char* name = acc_get_property_string(acc_get_device_num(acc_device_nvidia),
+                                               acc_device_nvidia, acc_property_name);
+    snprintf(out, size, "OpenACC by GCC %s, on %s", __VERSION__, name ? name : "a GPU");
+    return;
+  }
+  snprintf(out, size, "OpenACC by GCC %s, on the host, one thread", __VERSION__);
+#else
+  snprintf(out, size, "OpenACC's source without its directives, on the host, one thread");
+#endif
+}
+
+static tg_status check(void) {
+  if (!tg_module_processor_fits()) return tg_fail(TG_ERR_MACHINE, "the processor lacks AVX2");
+  return TG_OK;
+}
+
+static tg_motif_table table = {
+    .name = "acc",
+    .check = check,
+    .describe = describe,
+    .memory = &tg_acc_memory,
+    .filters = tg_acc_filters,
+    .fills = tg_acc_fills,
+    .scans = tg_acc_scans,
+    .reduces = tg_acc_reduces,
+    .expects = tg_acc_expects,
+};
+
+extern __attribute__((visibility("default"))) tg_module_entry tg_module_table;
+const tg_motif_table* tg_module_table(const tg_module_services* services) {
+  if (!tg_module_accept(services)) return NULL;
+  choose_device();
+  table.host = !on_device;
+  return &table;
+}

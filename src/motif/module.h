@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file motif/module.h  Backends in shared objects, each made by a compiler of its own.
+ *
+ * Code for a GPU by directives must be compiled, and linked, by the compiler that knows them, which
+ * need not be the one that made the program; and its run-time library may be missing where the
+ * program runs. So such a backend is a module that is loaded when the tables are asked for. A
+ * module is C behind one function, and takes nothing from the program but what it is handed.
+ *
+ * A module NAME is the file throng-NAME.so, looked for in the folder $TG_MODULES (and, where that
+ * is set, nowhere else), beside the program in modules/ and ../lib/throng/, and where this tree was
+ * built and is installed. */
+#ifndef TG_MOTIF_MODULE_H
+#define TG_MOTIF_MODULE_H
+
+#include "motif/table.h"
+
+/** What the program hands to a module. */
+typedef struct tg_module_services {
+  const char* version; /* TG_VERSION: module and program are of one build */
+  tg_status (*vfail)(tg_status status, const char* format, va_list args);
+  char** environment; /* the program's environ */
+} tg_module_services;
+
+/** What a module exports under the name tg_module_table. NULL for another version's services. */
+typedef const tg_motif_table* tg_module_entry(const tg_module_services* services);
+
+/** The table of a module, loaded at the first call; where that fails, a table that says why in its
+ * check. Never NULL. name: "acc", "offload", "offload-clang". */
+const tg_motif_table* tg_module_acc(void);
+const tg_motif_table* tg_module_offload(void);
+const tg_motif_table* tg_module_offload_clang(void);
+
+#endif

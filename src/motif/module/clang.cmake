@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# The backend offload-clang: for NVIDIA where CUDA's tools of release 12 are there, for AMD as a check.
+# (An image of CUDA 13's tools has an ELF header that libomptarget 19 does not take for its own.)
+
+execute_process(COMMAND ${TG_CLANG_OFFLOAD} -print-resource-dir OUTPUT_VARIABLE resources
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+get_filename_component(TG_LLVM_LIB ${resources}/../.. ABSOLUTE)
+set(TG_CLANG_CUDA ${PROJECT_SOURCE_DIR}/build/deps/cuda12 CACHE PATH
+  "CUDA 12's bin/ptxas, bin/nvlink and nvvm/, for Clang (./dev deps cuda12)")
+set(TG_CLANG_ARCH sm_90 CACHE STRING "Compute capability of the code that Clang makes")
+set(TG_CLANG_HOST -fopenmp -Wno-pass-failed)
+set(TG_CLANG_NVIDIA ${TG_CLANG_HOST} -fopenmp-targets=nvptx64-nvidia-cuda -Xopenmp-target
+  -march=${TG_CLANG_ARCH} --cuda-path=${TG_CLANG_CUDA}
+  --libomptarget-nvptx-bc-path=${TG_LLVM_LIB}/libomptarget-nvptx-${TG_CLANG_ARCH}.bc)
+
+set(nvidia OFF)
+if(EXISTS ${TG_CLANG_CUDA}/bin/nvlink)
+  tg_try_module(${TG_CLANG_OFFLOAD} offload.c nvidia ${TG_CLANG_NVIDIA})
+endif()
+tg_try_module(${TG_CLANG_OFFLOAD} offload.c host ${TG_CLANG_HOST})
+if(nvidia)
+  tg_add_module(${TG_MODULE_BUILD_DIR} offload-clang offload ${TG_CLANG_OFFLOAD}
+    FLAGS ${TG_CLANG_NVIDIA} LINK -Wl,-rpath,${TG_LLVM_LIB})
+  list(APPEND said "offload-clang (host, NVIDIA)")
+elseif(host)
+  tg_add_module(${TG_MODULE_BUILD_DIR} offload-clang offload ${TG_CLANG_OFFLOAD}
+    FLAGS ${TG_CLANG_HOST} LINK -Wl,-rpath,${TG_LLVM_LIB})
+  list(APPEND said "offload-clang (host)")
+endif()
+
+# AMD: the device's half of each file, to machine code of gfx90a. Linking would take ROCm's libraries.
+set(TG_CLANG_AMD ${TG_CLANG_HOST} -fopenmp-targets=amdgcn-amd-amdhsa -Xopenmp-target -march=gfx90a
+  -nogpulib --offload-device-only)
+execute_process(COMMAND ${TG_CLANG_OFFLOAD} ${TG_CLANG_AMD} -O1 -S
+    -x c ${CMAKE_CURRENT_LIST_DIR}/probe/offload.c.in -o ${PROJECT_BINARY_DIR}/modules/probe/amd.s
+  RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+if(failed EQUAL 0)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/motif/offload/*.c)
+  set(objects)
+  foreach(source ${sources})
+    get_filename_component(stem ${source} NAME_WE)
+    set(object ${TG_MODULE_BUILD_DIR}/objects/amd/${stem}.s)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${TG_CLANG_OFFLOAD} ${TG_MODULE_FLAGS} -DTG_MODULE_NAME="offload-clang" ${TG_CLANG_AMD}
+        -S ${source} -o ${object}
+      DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/motif/directives.h
+        ${CMAKE_CURRENT_SOURCE_DIR}/motif/directives_sums.h
+      COMMENT "AMD gfx90a: offload/${stem}.c" VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  file(MAKE_DIRECTORY ${TG_MODULE_BUILD_DIR}/objects/amd)
+  add_custom_target(module_amd ALL DEPENDS ${objects})
+  list(APPEND said "offload-clang for AMD gfx90a (compiled only)")
+endif()

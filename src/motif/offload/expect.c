@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fused chain by OpenMP target. */
+#include "motif/offload/loops.h"
+/* the macros below need the loops' */
+#include "motif/directives_sums.h"
+#include "motif/offload/table.h"
+
+TG_JOIN_PARTS(join, OMP_FLAT)
+
+#define TG_ADD_HERE OMP_ADD
+TG_EXPECT_ATOMIC(atomic, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, OMP_FLAT)
+#undef TG_ADD_HERE
+#define TG_ADD_HERE
+TG_EXPECT_PARTS(parts, OMP_FLAT, join)
+
+static size_t scratch_parts(const tg_expectation* what) {
+  return tg_parts_bytes(what->pairs.rows.count, TG_OPERATOR_COUNT * (size_t)what->m);
+}
+static const char* refuses(const tg_pairs* pairs) {
+  if (pairs && pairs->d > TG_DIFFERENCE_MOST) return "more than 8 particles may have moved";
+  return tg_pairs_need_word64(pairs);
+}
+
+const tg_expect_version tg_offload_expects[] = {
+    {"word64 atomic", "word64", false, refuses, NULL, atomic},
+    {"word64 parts", "word64", true, refuses, scratch_parts, parts},
+    {NULL, NULL, false, NULL, NULL, NULL},
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file motif/offload/loops.h  The directives of OpenMP target for the loops of
+ * motif/directives.h, in four forms:
+ *
+ *   prescriptive  teams distribute, then parallel for: what runs where is said
+ *   simd          the same with parallel for simd: the lanes are said as well
+ *   loop          loop and loop: that the iterations are independent is said, no more
+ *   bind          loop bind(teams), then parallel loop bind(parallel): where they run is said
+ * again. Neither GCC 12 nor Clang 19 accepts an inner loop bind(parallel) without parallel.
+ *
+ * What the compilers make of them, and why they differ by a factor of thirty: docs/motifs.md. */
+#ifndef TG_MOTIF_OFFLOAD_LOOPS_H
+#define TG_MOTIF_OFFLOAD_LOOPS_H
+
+/* Before motif/compare.h and motif/operators.h. Functions of a unit that its target regions call
+ * are the device's as well without a word. */
+#define TG_ROUTINE static inline
+#define TG_INLINE TG_ROUTINE
+
+#define TG_BEGIN(threads) const int threads_before = tg_offload_use_threads(threads);
+#define TG_END tg_offload_restore_threads(threads_before);
+
+#include "motif/directives.h"
+#include "motif/offload/table.h"
+
+#define OMP_POINTERS(...) is_device_ptr(TG_PAIRS_POINTERS, __VA_ARGS__)
+#define OMP_MIDDLE
+
+#define PRESCRIPTIVE_OUTER(...) TG_PRAGMA(omp target teams distribute OMP_POINTERS(__VA_ARGS__))
+#define PRESCRIPTIVE_INNER(...) TG_PRAGMA(omp parallel for __VA_ARGS__)
+
+#define SIMD_OUTER(...) PRESCRIPTIVE_OUTER(__VA_ARGS__)
+#define SIMD_INNER(...) TG_PRAGMA(omp parallel for simd __VA_ARGS__)
+
+#define LOOP_OUTER(...) TG_PRAGMA(omp target teams loop OMP_POINTERS(__VA_ARGS__))
+#define LOOP_INNER(...) TG_PRAGMA(omp loop __VA_ARGS__)
+
+#define BIND_OUTER(...) TG_PRAGMA(omp target teams loop bind(teams) OMP_POINTERS(__VA_ARGS__))
+#define BIND_INNER(...) TG_PRAGMA(omp parallel loop bind(parallel) __VA_ARGS__)
+
+#define OMP_FLAT(...)                                                                              \
+  TG_PRAGMA(omp target teams distribute parallel for simd is_device_ptr(__VA_ARGS__))
+#define OMP_SERIAL(...) TG_PRAGMA(omp target is_device_ptr(__VA_ARGS__))
+#define OMP_ADD TG_PRAGMA(omp atomic update)
+#define OMP_CAPTURE TG_PRAGMA(omp atomic capture)
+
+/* A level of the sweep: queued behind the one before, the twin of OpenACC's async. They all depend
+ * on the variable out. Queued outside of a parallel region, GCC 12 makes a
+ * team of its own for it, after which a later parallel region may hang; so there is one, of one
+ * thread. */
+#define OMP_QUEUE TG_PRAGMA(omp parallel num_threads(1))
+#define OMP_LEVEL(...)                                                                             \
+  TG_PRAGMA(omp target teams distribute parallel for simd nowait depend(inout : out)             \
+                firstprivate(stride) is_device_ptr(__VA_ARGS__))
+#define OMP_JOIN TG_PRAGMA(omp taskwait)
+
+#include "motif/compare.h"
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reduce by OpenMP target. */
+#include <string.h>
+
+#include "motif/offload/loops.h"
+/* the macros below need the loops' */
+#include "motif/directives_sums.h"
+#include "motif/offload/table.h"
+
+enum { MOST_SCALARS = 512, MOST_CLAUSE = 256 };
+
+#define FLAT_SUMS(...)                                                                             \
+  TG_PRAGMA(omp target teams distribute parallel for simd map(tofrom : __VA_ARGS__)          \
+                is_device_ptr(bins, values) reduction(+ : __VA_ARGS__))
+
+TG_JOIN_PARTS(join, OMP_FLAT)
+TG_REDUCE_ATOMIC(atomic, OMP_FLAT, OMP_ADD)
+TG_REDUCE_SCALARS(scalars, FLAT_SUMS, &tg_offload_memory)
+TG_REDUCE_CHUNKS(chunks, OMP_FLAT, join)
+
+/* The clause with an array of fixed length: Clang has no arrays of variable length on a device. */
+#define CLAUSE(length)                                                                             \
+  static tg_status clause_##length(const tg_reduction* what) {                                     \
+    TG_BEGIN(what->threads)                                                                        \
+    const size_t count = what->count;                                                              \
+    const uint32_t* bins = what->bins;                                                             \
+    const double* values = what->values;                                                           \
+    double sums[length] = {0};                                                                     \
+    TG_PRAGMA(omp target teams distribute parallel for map(tofrom : sums)                          \
+                  is_device_ptr(bins, values) reduction(+ : sums))                                 \
+    for (size_t i = 0; i < count; i++) sums[bins[i]] += values[i];                                 \
+    TG_END                                                                                         \
+    return tg_offload_memory.upload(what->sums, sums, what->m * sizeof *sums);                     \
+  }
+CLAUSE(8)
+CLAUSE(64)
+CLAUSE(256)
+
+static tg_status clause(const tg_reduction* what) {
+  if (what->m <= 8) return clause_8(what);
+  return what->m <= 64 ? clause_64(what) : clause_256(what);
+}
+
+static size_t scratch_chunks(size_t count, uint32_t m, int threads) {
+  (void)threads;
+  return tg_parts_bytes(count, m);
+}
+static const char* refuses_scalars(uint32_t m) {
+  return m > MOST_SCALARS ? "more than 512 scalars, at eight in a pass" : NULL;
+}
+static const char* refuses_clause(uint32_t m) {
+  return m > MOST_CLAUSE ? "an array of more than 256 sums for each thread" : NULL;
+}
+
+const tg_reduce_version tg_offload_reduces[] = {
+    {"clause", false, refuses_clause, NULL, clause},
+    {"atomic", false, NULL, NULL, atomic},
+    {"scalars", false, refuses_scalars, NULL, scalars},
+    {"chunks", true, NULL, scratch_chunks, chunks},
+    {NULL, false, NULL, NULL, NULL},
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file motif/offload/table.h  The lists behind the table "offload", by file, and its memory. */
+#ifndef TG_MOTIF_OFFLOAD_TABLE_H
+#define TG_MOTIF_OFFLOAD_TABLE_H
+
+#include "motif/table.h"
+
+extern const tg_filter_version tg_offload_filters[];
+extern const tg_fill_version tg_offload_fills[];
+extern const tg_scan_version tg_offload_scans[];
+extern const tg_reduce_version tg_offload_reduces[];
+extern const tg_expect_version tg_offload_expects[];
+
+extern const tg_motif_memory tg_offload_memory;
+
+/** No GPU is used: regions run on the host. */
+bool tg_offload_on_host(void);
+
+/** On the host a parallel region has as many threads as the caller asked for: returns the number
+ * before, for restore; 0 where nothing was set. */
+int tg_offload_use_threads(int threads);
+void tg_offload_restore_threads(int threads);
+
+/** Host memory of at least so many bytes, kept for the next call: pages touched for the first time
+ * would cost more than the copies. NULL where there is not so much. */
+void* tg_offload_staging(size_t bytes);
+
+#endif
