@@ -21,6 +21,11 @@ have() { # PACKAGE
     cmake) cmake -E true 2>/dev/null && cmake_is_recent ;;
     ninja-build) command -v ninja >/dev/null 2>&1 ;;
     gcc) command -v cc >/dev/null 2>&1 ;;
+    gcc-12-offload-nvptx) command -v x86_64-linux-gnu-accel-nvptx-none-gcc-12 >/dev/null 2>&1 ;;
+    clang-19) command -v clang-19 >/dev/null 2>&1 ;;
+    clang-tools-19) [ -e /usr/lib/llvm-19/bin/clang-offload-packager ] ;;
+    lld-19) [ -e /usr/lib/llvm-19/bin/lld ] ;;
+    libomp-19-dev) [ -e /usr/lib/llvm-19/lib/libomp.so ] ;;
     g++) command -v c++ >/dev/null 2>&1 ;;
     libc6-dev) echo '#include <stdio.h>' | cc -E -o /dev/null - 2>/dev/null ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 ;;
@@ -108,6 +113,16 @@ packages_libraries='libopenmpi-dev openmpi-bin libfftw3-dev liblapacke-dev libop
 # gnuplot is in it because the plots are tested; g++ because the public headers are checked as C++.
 # spin searches the model of the halo protocol.
 packages_test="$packages_program $packages_libraries libcmocka-dev g++ gnuplot-nox spin"
+
+# Compilers for the modules acc and offload; where they cannot be had, the modules are left out.
+packages_modules='gcc-12-offload-nvptx clang-19 clang-tools-19 lld-19 libomp-19-dev'
+
+# As need, but what cannot be installed is only said.
+wish() { # PURPOSE PACKAGE...
+  for package in $(shift && missing_of "$@"); do
+    (need "$1" "$package") || skip "$package ($1)"
+  done
+}
 
 configure_and_build() { # PRESET [CMAKE OPTION...] [-- BUILD OPTION...]
   preset=$1

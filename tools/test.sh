@@ -13,6 +13,10 @@ esac
 
 # shellcheck disable=SC2086 # a list of words
 need "the tests" $packages_test
+# shellcheck disable=SC2086
+wish "the modules acc and offload" $packages_modules
+# Clang's code for NVIDIA takes tools of CUDA 12; without them that module is for the host.
+if ! { have python3-pip && sh tools/deps.sh cuda12; }; then skip "CUDA 12's ptxas and nvJitLink"; fi
 configure_and_build cpu -DTG_TESTS=ON
 sh tools/check-headers.sh
 sh tools/check-floors.sh

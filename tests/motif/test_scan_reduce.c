@@ -199,8 +199,31 @@ static void tables_are_well_formed(void** state) {
   }
 }
 
+/* Modules that were built (TG_TEST_MODULES, by the build) do load, and say what they run on; one
+ * that is not there is named with what it takes. */
+static void modules_load(void** state) {
+  (void)state;
+  const char* made = getenv("TG_TEST_MODULES");
+  static const char* const names[] = {"acc", "offload", "offload-clang"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    const tg_motif_table* t = tg_motif_table_find(names[k]);
+    char list[200], name[40];
+    assert_non_null(t);
+    if (made == NULL) continue;
+    snprintf(list, sizeof list, " %s ", made);
+    snprintf(name, sizeof name, " %s ", names[k]);
+    const bool expected = strstr(list, name) != NULL;
+    const tg_status status = t->check == NULL ? TG_OK : t->check();
+    if (!expected) assert_int_equal(status, TG_ERR_MACHINE);
+    if (expected && status != TG_OK && strstr(tg_last_error(), "AVX2") == NULL)
+      fail_msg("module %s: %s", names[k], tg_last_error());
+    if (!expected) assert_non_null(strstr(tg_last_error(), "takes"));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(modules_load),
       cmocka_unit_test(tables_are_well_formed),
       cmocka_unit_test(every_scan_is_exact),
       cmocka_unit_test(every_reduce_is_within_the_bound),
