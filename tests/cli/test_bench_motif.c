@@ -41,7 +41,7 @@ static double number(const char* line, const char* key) {
 static void every_figure_is_written(void** state) {
   (void)state;
   static const int figures[] = {7, 8, 11, 13, 15};
-  static char lines[1 << 18];
+  static char lines[1 << 20];
   const char* folder = scratch_make();
   char words[4096];
   snprintf(words, sizeof words,
