@@ -38,7 +38,7 @@ blocks() { # LANGUAGE FILE
 run_commands() { # FILE
   sed -e ':join' -e '/\\$/ { N; s/\\\n *//; b join' -e '}' "$1" | while IFS= read -r command; do
     case $command in
-      '' | '#'* | ./dev* | *'bench md-cpu' | *'bench motif --json'*) continue ;;
+      '' | '#'* | ./dev* | *'bench md-cpu' | *'bench motif -o'*) continue ;;
       mpirun*) [ -n "$mpi" ] || { echo "  skipped: $command" && continue; } ;;
     esac
     ran=0

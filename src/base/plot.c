@@ -121,8 +121,8 @@ static void write_style(FILE* script, const tg_plot_curve* curve, int colour) {
   else if (curve->style == TG_PLOT_DOTS)
     fputs(" with points pointtype 7 pointsize 0.7 linecolor rgb 'black' ", script);
   else
-    fprintf(script, " with %s linetype %d linewidth 2 ", curve->count > 1 ? "lines" : "points",
-            colour);
+    fprintf(script, " with %s linetype %d linewidth 2 dashtype %d ",
+            curve->count > 1 ? "lines" : "points", colour, curve->dash > 0 ? curve->dash : 1);
 }
 
 static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels) {
@@ -153,9 +153,16 @@ static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels
   fputc('\n', script);
 }
 
+/* Names that are too long to stand side by side are turned. */
+static bool turns_names(const tg_plot* plot) {
+  size_t letters = 0;
+  for (int i = 0; i < plot->x_name_count; i++) letters += strlen(plot->x_names[i]) + 2;
+  return letters > 100;
+}
+
 /* Names under whole numbers. */
 static void write_names(FILE* script, const tg_plot* plot) {
-  fputs("set xtics (", script);
+  fputs(turns_names(plot) ? "set xtics rotate by 50 right font ',10' (" : "set xtics (", script);
   for (int i = 0; i < plot->x_name_count; i++) {
     fputs(i ? ", " : "", script);
     write_quoted(script, plot->x_names[i]);
@@ -177,22 +184,32 @@ static void write_range(FILE* script, const tg_plot* plot) {
   if (low < high) fprintf(script, "set xrange [%.17g:%.17g]\n", low, high);
 }
 
+/* Where the legend stands, and the margins that it needs. */
+static void write_legend(FILE* script, const tg_plot* plot) {
+  fputs(plot->legend_right
+            ? "set rmargin 36\nset key outside right top vertical Left reverse font ',10'\n"
+            : "set rmargin 4\nset key above right horizontal\n",
+        script);
+}
+
 static void write_script(FILE* script, const tg_plot* plot, const char* picture, bool png) {
   int panels = count_panels(plot);
-  int height = 100 + 240 * panels;
-  fprintf(script, "set terminal %s size 900,%d font 'sans,13'\n",
-          png ? "pngcairo" : "svg background '#ffffff'", height);
+  int height = 100 + (turns_names(plot) || plot->legend_right ? 320 : 240) * panels;
+  fprintf(script, "set terminal %s size %d,%d font 'sans,13'\n",
+          png ? "pngcairo" : "svg background '#ffffff'", plot->legend_right ? 1200 : 900, height);
   fputs("set output ", script);
   write_quoted(script, picture);
   /* Data first: axes only left and below, a faint grid, and the legend above the panel, where no
    * curve runs through it. The last number of the x axis needs some room to its right. */
   fputs(
-      "\nset encoding utf8\nset lmargin 14\nset rmargin 4\nset border 3 linecolor rgb '#555555'\n"
+      "\nset encoding utf8\nset lmargin 14\nset border 3 linecolor rgb '#555555'\n"
       "set tics nomirror out\nset grid linetype 1 linewidth 0.5 linecolor rgb '#dddddd'\n"
-      "set key above right horizontal\nset linetype 1 linecolor rgb '#1f5fa8'\n"
+      "set linetype 1 linecolor rgb '#1f5fa8'\n"
       "set linetype 2 linecolor rgb '#c8501e'\nset linetype 3 linecolor rgb '#2a8a57'\n"
-      "set linetype 4 linecolor rgb '#7a4fa3'\nset linetype 5 linecolor rgb '#b8860b'\n",
+      "set linetype 4 linecolor rgb '#7a4fa3'\nset linetype 5 linecolor rgb '#b8860b'\n"
+      "set linetype 6 linecolor rgb '#444444'\n",
       script);
+  write_legend(script, plot);
   if (plot->log_x) fputs("set logscale x\n", script);
   if (plot->log_y) fputs("set logscale y\n", script);
   if (plot->x_name_count)

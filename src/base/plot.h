@@ -22,6 +22,7 @@ typedef struct tg_plot_curve {
   tg_plot_style style;
   double width; /* of bars, in units of x */
   int colour;   /* from 1; 0: by the curve's place among the others */
+  int dash;     /* of a line, from 1 (solid); 0: solid */
 } tg_plot_curve;
 
 typedef struct tg_plot {
@@ -31,6 +32,7 @@ typedef struct tg_plot {
   const tg_plot_curve* curves;
   int curve_count;
   int log_x, log_y;
+  int legend_right;           /* beside the panels, for many curves; else above each */
   const char* const* x_names; /* what stands under x = 1, 2 ... instead of numbers, or NULL; */
   int x_name_count;           /* the axis then reaches half a unit beyond them */
   unsigned same_span; /* bit p: panel p. Their y axes span the same difference, each about its own

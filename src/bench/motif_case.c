@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/motif_case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,22 @@ static tg_status put(tg_motif_site* s, const void* from, size_t bytes, void* out
   return from ? s->table->memory->upload(*place, from, bytes) : TG_OK;
 }
 
+static tg_status open_tiles(const tg_motif_case* c, tg_motif_site* s) {
+  const tg_spans* spans = &c->spans;
+  const size_t tiles = spans->tile_count;
+  if (tiles == 0) return TG_OK;
+  TG_TRY(put(s, spans->tile_rows, (tiles + 1) * sizeof(uint32_t), &s->tile_rows));
+  TG_TRY(put(s, spans->tile_spans, (tiles + 1) * sizeof(uint32_t), &s->tile_spans));
+  return put(s, spans->spans, 2 * spans->tile_spans[tiles] * sizeof(uint32_t), &s->spans);
+}
+
 static tg_status open_pairs(const tg_motif_case* c, tg_motif_site* s) {
   const size_t rows = c->rows.count;
   TG_TRY(tg_motif_states_upload(s->table, &c->rows, &s->pairs.rows));
   TG_TRY(tg_motif_states_upload(s->table, &c->columns, &s->pairs.columns));
-  s->pairs.d = c->params->d;
+  s->pairs.d = c->d;
   s->pairs.threads = c->params->threads;
+  TG_TRY(open_tiles(c, s));
   TG_TRY(put(s, NULL, rows * sizeof(uint32_t), &s->counts));
   TG_TRY(put(s, NULL, rows * sizeof(uint32_t), &s->cursor));
   if (c->offsets) {
@@ -42,6 +53,8 @@ static tg_status open_site(const tg_motif_case* c, tg_motif_site* s) {
   if (c->narrow) {
     TG_TRY(put(s, c->narrow, c->count * sizeof(uint32_t), &s->narrow));
     TG_TRY(put(s, NULL, (c->count + 1) * sizeof(uint32_t), &s->narrow_sums));
+    if (!s->table->host)
+      TG_TRY(tg_allocate((c->count + 1) * sizeof(uint32_t), 1, "numbers on the host", &s->back));
   }
   if (c->bins) {
     TG_TRY(put(s, c->bins, c->count * sizeof(uint32_t), &s->bins));
@@ -53,8 +66,8 @@ static tg_status open_site(const tg_motif_case* c, tg_motif_site* s) {
 
 tg_status tg_motif_case_open(tg_motif_case* c) {
   for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
-    const bool wanted = !c->params->backend || strcmp(c->params->backend, (*t)->name) == 0;
-    if (!wanted || c->site_count == TG_MOTIF_MOST_SITES) continue;
+    if (!tg_bench_motif_wants(c->params, (*t)->name)) continue;
+    if (c->site_count == TG_MOTIF_MOST_SITES) continue;
     if ((*t)->check != NULL && (*t)->check() != TG_OK) continue;
     tg_motif_site* s = &c->sites[c->site_count++];
     s->table = *t;
@@ -65,9 +78,11 @@ tg_status tg_motif_case_open(tg_motif_case* c) {
 
 static void close_site(tg_motif_site* s) {
   const tg_motif_memory* memory = s->table->memory;
-  void* const rooms[] = {s->counts,  s->cursor, s->hits, s->narrow, s->narrow_sums, s->bins,
-                         s->offsets, s->values, s->sums, s->x,      s->y,           s->scratch};
+  void* const rooms[] = {s->tile_rows, s->tile_spans,  s->spans, s->counts,  s->cursor,
+                         s->hits,      s->narrow,      s->bins,  s->offsets, s->values,
+                         s->sums,      s->narrow_sums, s->x,     s->y,       s->scratch};
   for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) memory->release(rooms[i]);
+  tg_free(s->back);
   tg_motif_states_free(s->table, &s->pairs.rows);
   tg_motif_states_free(s->table, &s->pairs.columns);
 }
@@ -76,6 +91,8 @@ void tg_motif_case_close(tg_motif_case* c) {
   for (int i = 0; i < c->site_count; i++) close_site(&c->sites[i]);
   tg_states_free(&c->rows);
   tg_states_free(&c->columns);
+  tg_spans_free(&c->spans);
+  for (int i = 0; i < c->answer_count; i++) TG_FREE(c->answers[i].hits);
   TG_FREE(c->offsets);
   TG_FREE(c->narrow);
   TG_FREE(c->bins);
@@ -84,17 +101,21 @@ void tg_motif_case_close(tg_motif_case* c) {
   TG_FREE(c->y);
 }
 
-static void add(tg_motif_case* c, tg_motif_site* s, tg_motif_kind kind, const char* name,
-                const void* version) {
+/* A version of the table's list, or a yardstick (version NULL); why: words on why it cannot. */
+static void add(tg_motif_case* c, const tg_motif_entry* what, const char* why) {
   const char* wanted = c->params->version;
   if (c->entry_count == TG_MOTIF_MOST_ENTRIES) return;
-  if (wanted != NULL && version != NULL && strstr(name, wanted) == NULL) return;
-  c->entries[c->entry_count++] = (tg_motif_entry){
-      .kind = kind, .name = name, .version = version, .site = s, .rows = c->rows.count};
+  if (wanted != NULL && what->version != NULL && strstr(what->name, wanted) == NULL) return;
+  tg_motif_entry* e = &c->entries[c->entry_count++];
+  *e = *what;
+  e->rows = c->rows.count;
+  e->items = c->count;
+  if (why != NULL) snprintf(e->skipped, sizeof e->skipped, "%s", why);
 }
 
-static bool refuses(tg_pairs_refuses why, const tg_motif_site* s) {
-  return why != NULL && (why(NULL) != NULL || why(&s->pairs) != NULL);
+static const char* refusal(tg_pairs_refuses why, const tg_motif_site* s) {
+  const char* words = why == NULL ? NULL : why(NULL);
+  return words != NULL || why == NULL ? words : why(&s->pairs);
 }
 
 static bool slow(const char* name) {
@@ -103,38 +124,55 @@ static bool slow(const char* name) {
 
 static void add_of_pairs(tg_motif_case* c, tg_motif_site* s, tg_motif_kind kind, bool fast) {
   const tg_motif_table* t = s->table;
-  if (kind == TG_MOTIF_COUNT)
-    for (const tg_filter_version* v = t->filters; v && v->name; v++)
-      if (!refuses(v->refuses, s) && !(fast && slow(v->name))) add(c, s, kind, v->name, v);
-  if (kind == TG_MOTIF_FILL)
-    for (const tg_fill_version* v = t->fills; v && v->name; v++)
-      if (!refuses(v->refuses, s) && !(fast && slow(v->name))) add(c, s, kind, v->name, v);
-  if (kind == TG_MOTIF_COLLECT)
-    for (const tg_collect_version* v = t->collects; v && v->name; v++)
-      if (!refuses(v->refuses, s) && !(fast && slow(v->name))) add(c, s, kind, v->name, v);
-  if (kind == TG_MOTIF_EXPECT)
-    for (const tg_expect_version* v = t->expects; v && v->name; v++)
-      if (!refuses(v->refuses, s)) add(c, s, kind, v->name, v);
+  tg_motif_entry e = {.kind = kind, .site = s};
+#define ADD_ALL(type, list)                                                                        \
+  for (const type* v = t->list; v && v->name; v++) {                                               \
+    e.name = v->name;                                                                              \
+    e.method = v->method;                                                                          \
+    e.version = v;                                                                                 \
+    if (!(fast && slow(v->name))) add(c, &e, refusal(v->refuses, s));                              \
+  }
+  if (kind == TG_MOTIF_COUNT) ADD_ALL(tg_filter_version, filters)
+  if (kind == TG_MOTIF_COUNT && c->spans.tile_count > 0) {
+    e.tiled = true;
+    ADD_ALL(tg_filter_version, filters)
+  }
+  if (kind == TG_MOTIF_FILL) ADD_ALL(tg_fill_version, fills)
+  if (kind == TG_MOTIF_COLLECT) ADD_ALL(tg_collect_version, collects)
+  if (kind == TG_MOTIF_EXPECT) ADD_ALL(tg_expect_version, expects)
+#undef ADD_ALL
 }
 
-tg_status tg_motif_case_add(tg_motif_case* c, tg_motif_kind kind, bool fast) {
+static void add_yardstick(tg_motif_case* c, tg_motif_site* s, tg_motif_kind kind) {
+  const tg_motif_table* t = s->table;
+  const bool omp = strcmp(t->name, "omp") == 0;
+  tg_motif_entry e = {.kind = kind, .site = s};
+  if (kind == TG_MOTIF_BARE && omp) e.name = "(xor, popcount)";
+  if (kind == TG_MOTIF_COPY && (omp || t->copy)) e.name = "(copy)";
+  if (kind == TG_MOTIF_STREAM && (omp || t->stream)) e.name = "(stream)";
+  if (kind == TG_MOTIF_LINK && !t->host) e.name = "(to the host and back)";
+  if (e.name != NULL) add(c, &e, NULL);
+}
+
+void tg_motif_case_add(tg_motif_case* c, tg_motif_kind kind, bool fast) {
   for (int i = 0; i < c->site_count; i++) {
     tg_motif_site* s = &c->sites[i];
     const tg_motif_table* t = s->table;
     add_of_pairs(c, s, kind, fast);
-    if (kind == TG_MOTIF_SCAN)
-      for (const tg_scan_version* v = t->scans; v && v->name; v++)
-        if (v->u32 != NULL && (v->refuses == NULL || v->refuses() == NULL))
-          add(c, s, kind, v->name, v);
-    if (kind == TG_MOTIF_REDUCE)
-      for (const tg_reduce_version* v = t->reduces; v && v->name; v++)
-        if (v->refuses == NULL || (v->refuses(0) == NULL && v->refuses(s->m) == NULL))
-          add(c, s, kind, v->name, v);
-    const bool omp = strcmp(t->name, "omp") == 0;
-    if (kind == TG_MOTIF_COPY && (omp || t->copy)) add(c, s, kind, "(copy)", NULL);
-    if (kind == TG_MOTIF_STREAM && (omp || t->stream)) add(c, s, kind, "(stream)", NULL);
+    add_yardstick(c, s, kind);
+    tg_motif_entry e = {.kind = kind, .site = s};
+    for (const tg_scan_version* v = t->scans; kind == TG_MOTIF_SCAN && v && v->name; v++) {
+      e.name = v->name;
+      e.version = v;
+      if (v->u32 != NULL) add(c, &e, v->refuses ? v->refuses() : NULL);
+    }
+    for (const tg_reduce_version* v = t->reduces; kind == TG_MOTIF_REDUCE && v && v->name; v++) {
+      const char* why = v->refuses ? v->refuses(0) : NULL;
+      e.name = v->name;
+      e.version = v;
+      add(c, &e, why == NULL && v->refuses ? v->refuses(s->m) : why);
+    }
   }
-  return TG_OK;
 }
 
 /* The scratch of all entries of a site: as much as the greediest asks for. */
@@ -160,7 +198,7 @@ static tg_status make_scratch(tg_motif_case* c) {
   for (int i = 0; i < c->site_count; i++) {
     size_t most = 0;
     for (int k = 0; k < c->entry_count; k++) {
-      if (c->entries[k].site != &c->sites[i]) continue;
+      if (c->entries[k].site != &c->sites[i] || c->entries[k].skipped[0]) continue;
       const size_t bytes = scratch_of(&c->entries[k], c->params->threads);
       if (bytes > most) most = bytes;
     }
@@ -178,21 +216,63 @@ static tg_status time_once(const tg_motif_entry* e, int threads, double* seconds
   return TG_OK;
 }
 
-/* Runs a few rows, then as many more as the budget allows, at least as many as before. */
+static bool of_pairs(const tg_motif_entry* e) {
+  return e->kind <= TG_MOTIF_COLLECT || e->kind == TG_MOTIF_EXPECT || e->kind == TG_MOTIF_BARE;
+}
+
+/* Sets how much of the case a run does: rows (up to the end of a tile), or items. */
+static size_t set_size(const tg_motif_case* c, tg_motif_entry* e, size_t size) {
+  if (!of_pairs(e)) return e->items = size;
+  e->rows = size;
+  for (uint32_t t = 0; e->tiled && t <= c->spans.tile_count; t++) {
+    e->rows = c->spans.tile_rows[t];
+    e->tiles = t;
+    if (e->rows >= size) break;
+  }
+  return e->rows;
+}
+
+/* Rows of about the budget, a power of two, so that versions share the rows that are checked. */
+static size_t rows_of_budget(const tg_motif_case* c, size_t few, size_t all, double seconds) {
+  const double wanted = (double)few * c->params->budget_s / (seconds > 1e-9 ? seconds : 1e-9);
+  if (wanted >= (double)all) return all;
+  size_t rows = few;
+  while (2 * (double)rows <= wanted) rows *= 2;
+  return rows;
+}
+
+/* Runs a little, then eight times as much while that stays within the limit, until it can be said
+ * how much a run may do, or that the version is too slow. */
 static tg_status warm_up(tg_motif_case* c, tg_motif_entry* e) {
-  enum { FEW = 16 };
-  const size_t all = e->rows;
+  const bool pairs = of_pairs(e);
+  const size_t all = pairs ? e->rows : e->items, least = pairs ? 16 : 4096;
+  const double limit = c->params->limit_s;
   const int threads = c->params->threads;
   double seconds = 0;
-  if (all > FEW) {
-    e->rows = FEW;
-    TG_TRY(time_once(e, threads, &seconds)); /* the first run may load a kernel */
+  size_t size = set_size(c, e, all < least ? all : least);
+  if (all > least) TG_TRY(time_once(e, threads, &seconds)); /* which may load a kernel */
+  if (seconds > 4 * limit) goto too_slow;
+  for (;;) {
     TG_TRY(time_once(e, threads, &seconds));
-    const double wanted = FEW * c->params->budget_s / (seconds > 1e-9 ? seconds : 1e-9);
-    e->rows = wanted < (double)all ? (size_t)wanted : all;
-    if (e->rows < FEW) e->rows = FEW;
+    if (size >= all) break;
+    const double whole = seconds * (double)all / (double)size;
+    if (pairs && !c->whole && seconds <= limit)
+      size = set_size(c, e, rows_of_budget(c, size, all, seconds));
+    else if (whole <= limit)
+      size = set_size(c, e, all);
+    else if (8 * seconds <= limit)
+      size = set_size(c, e, 8 * size < all ? 8 * size : all);
+    else
+      goto too_slow;
+    if (pairs && !c->whole) return time_once(e, threads, &seconds);
   }
-  return time_once(e, threads, &seconds);
+  return TG_OK;
+too_slow:
+  snprintf(e->skipped, sizeof e->skipped,
+           "about %.2g s a run, beyond --limit %g (%zu of %zu %s took %.2g s)",
+           seconds * (double)all / (double)size, limit, size, all, pairs ? "rows" : "items",
+           seconds);
+  return TG_OK;
 }
 
 static int compare(const void* a, const void* b) {
@@ -200,19 +280,25 @@ static int compare(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
+static tg_status prepare(tg_motif_case* c, tg_motif_entry* e) {
+  double seconds = 0;
+  TG_TRY(warm_up(c, e));
+  if (e->skipped[0]) return TG_OK;
+  /* once more over a wrong answer: versions share the room for theirs */
+  TG_TRY(tg_motif_entry_spoil(c, e));
+  TG_TRY(time_once(e, c->params->threads, &seconds));
+  return tg_motif_entry_check(c, e);
+}
+
 tg_status tg_motif_case_run(tg_motif_case* c) {
   const int repeats = c->params->repeats;
   TG_TRY(make_scratch(c));
-  for (int k = 0; k < c->entry_count; k++) {
-    TG_TRY(warm_up(c, &c->entries[k]));
-    double seconds = 0; /* once more over a wrong answer: versions share the room for theirs */
-    TG_TRY(tg_motif_entry_spoil(c, &c->entries[k]));
-    TG_TRY(time_once(&c->entries[k], c->params->threads, &seconds));
-    TG_TRY(tg_motif_entry_check(c, &c->entries[k]));
-  }
+  for (int k = 0; k < c->entry_count; k++)
+    if (!c->entries[k].skipped[0]) TG_TRY(prepare(c, &c->entries[k]));
   for (int r = 0; r < repeats; r++)
     for (int k = 0; k < c->entry_count; k++)
-      TG_TRY(time_once(&c->entries[k], c->params->threads, &c->entries[k].times[r]));
+      if (!c->entries[k].skipped[0])
+        TG_TRY(time_once(&c->entries[k], c->params->threads, &c->entries[k].times[r]));
   for (int k = 0; k < c->entry_count; k++)
     qsort(c->entries[k].times, (size_t)repeats, sizeof(double), compare);
   return TG_OK;

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is asked for is looked at before anything is allocated. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/motif.h"
+#include "bench/motif_figures.h"
+#include "device/device.h"
+
+enum { MOST_THREADS = 4096 };
+
+/* The next of the names that commas part, and its length; NULL at the end. */
+static const char* next_name(const char** rest, size_t* length) {
+  const char* name = *rest;
+  if (name == NULL) return NULL;
+  *length = strcspn(name, ",");
+  *rest = name[*length] == ',' ? name + *length + 1 : NULL;
+  return name;
+}
+
+static bool wants_all(const tg_bench_motif_params* p) {
+  return p->backends == NULL || strcmp(p->backends, "all") == 0;
+}
+
+bool tg_bench_motif_wants(const tg_bench_motif_params* params, const char* backend) {
+  const char *rest = params->backends, *name = NULL;
+  size_t length = 0;
+  if (wants_all(params)) return true;
+  while ((name = next_name(&rest, &length)) != NULL)
+    if (strlen(backend) == length && strncmp(backend, name, length) == 0) return true;
+  return false;
+}
+
+static tg_status check_backends(const tg_bench_motif_params* p) {
+  const char *rest = p->backends, *name = NULL;
+  size_t length = 0;
+  if (wants_all(p)) return TG_OK;
+  while ((name = next_name(&rest, &length)) != NULL) {
+    char word[64], known[200] = "all";
+    const tg_motif_table* table = NULL;
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
+      if (strcmp((*t)->name, word) == 0) table = *t;
+      const size_t used = strlen(known);
+      snprintf(known + used, sizeof known - used, ", %s", (*t)->name);
+    }
+    if (table == NULL)
+      return tg_fail(TG_ERR_INPUT,
+                     "--backend: there is no '%s'; give %s, or several parted by commas", word,
+                     known);
+    if (table->check && table->check() != TG_OK) {
+      char reason[512];
+      snprintf(reason, sizeof reason, "%s", tg_last_error());
+      return tg_fail(TG_ERR_MACHINE, "--backend %s does not run here: %s", word, reason);
+    }
+  }
+  return TG_OK;
+}
+
+/* Has a wanted backend a version whose name contains the words? */
+static bool has_version(const tg_bench_motif_params* p) {
+  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
+    if (!tg_bench_motif_wants(p, (*t)->name)) continue;
+#define LOOK(type, list)                                                                           \
+  for (const type* v = (*t)->list; v && v->name; v++)                                              \
+    if (strstr(v->name, p->version)) return true;
+    LOOK(tg_filter_version, filters)
+    LOOK(tg_fill_version, fills)
+    LOOK(tg_collect_version, collects)
+    LOOK(tg_scan_version, scans)
+    LOOK(tg_reduce_version, reduces)
+    LOOK(tg_expect_version, expects)
+#undef LOOK
+  }
+  return false;
+}
+
+static tg_status check_numbers(const tg_bench_motif_params* p) {
+  const size_t least = 16, most = 10000000;
+  if (p->rows < least || p->rows > most)
+    return tg_fail(TG_ERR_INPUT, "bench motif: %zu rows; give %zu to %zu states", p->rows, least,
+                   most);
+  if (p->columns < least || p->columns > most)
+    return tg_fail(TG_ERR_INPUT, "bench motif: %zu columns; give %zu to %zu states", p->columns,
+                   least, most);
+  if (p->items < 1024 || p->items > (size_t)1 << 30)
+    return tg_fail(TG_ERR_INPUT, "--items %zu: 1024 to 2^30 were expected", p->items);
+  for (int k = 0; k < p->orbital_count; k++)
+    if (p->orbitals[k] < 20 || p->orbitals[k] > TG_STATES_MOST_ORBITALS)
+      return tg_fail(TG_ERR_INPUT,
+                     "--orbitals %u: 20 (figure 7 has 20 particles) to %d were expected",
+                     p->orbitals[k], TG_STATES_MOST_ORBITALS);
+  if (p->d < 0 || p->d > TG_DIFFERENCE_MOST)
+    return tg_fail(TG_ERR_INPUT, "--bodies %d: 1 to %d were expected", p->d, TG_DIFFERENCE_MOST);
+  if (p->threads < 1 || p->threads > MOST_THREADS)
+    return tg_fail(TG_ERR_INPUT, "--threads %d: 1 to %d were expected", p->threads, MOST_THREADS);
+  if (p->repeats < 1 || p->repeats > TG_BENCH_MOTIF_REPEATS)
+    return tg_fail(TG_ERR_INPUT, "--repeats %d: 1 to %d were expected", p->repeats,
+                   TG_BENCH_MOTIF_REPEATS);
+  if (!(p->budget_s > 0) || !isfinite(p->budget_s))
+    return tg_fail(TG_ERR_INPUT, "--budget %g: seconds above 0 were expected", p->budget_s);
+  if (!(p->limit_s > 0) || !isfinite(p->limit_s))
+    return tg_fail(TG_ERR_INPUT, "--limit %g: seconds above 0 were expected", p->limit_s);
+  return TG_OK;
+}
+
+static tg_status enough(const char* what, double needed, double there) {
+  if (there <= 0 || needed <= there) return TG_OK;
+  return tg_fail(TG_ERR_MACHINE,
+                 "bench motif: this takes about %.3g GB of memory %s, and %.3g GB are free; give "
+                 "fewer --states, --rows, --columns, --items or backends",
+                 needed * 1e-9, what, there * 1e-9);
+}
+
+/* Every backend has a copy of its own, and the input and the checks take another two. */
+static tg_status check_memory(int figure, const tg_bench_motif_params* p) {
+  double copies = 2;
+  bool device = false;
+  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
+    if (!tg_bench_motif_wants(p, (*t)->name) || ((*t)->check && (*t)->check() != TG_OK)) continue;
+    if ((*t)->host) copies++;
+    if (!(*t)->host) device = true;
+  }
+  const double bytes = tg_bench_motif_bytes(figure, p);
+  TG_TRY(enough("in this machine", copies * bytes, p->memory_bytes));
+  tg_device_info info;
+  if (!device || tg_device_query(0, &info) != TG_OK) return TG_OK;
+  return enough("on the GPU", bytes, (double)info.memory_free_bytes);
+}
+
+tg_status tg_bench_motif_check(int figure, const tg_bench_motif_params* params) {
+  TG_TRY(check_numbers(params));
+  TG_TRY(check_backends(params));
+  if (params->version && !has_version(params))
+    return tg_fail(TG_ERR_INPUT, "--version '%s': no version of %s has that in its name",
+                   params->version, wants_all(params) ? "any backend" : params->backends);
+  return check_memory(figure, params);
+}
