@@ -152,8 +152,8 @@ static tg_status figure8(const figure_run* f) {
   const tg_bench_motif_params* p = f->params;
   for (int o = 0; o < p->orbital_count; o++)
     for (size_t part = 256; part >= 1; part /= 4) {
-      const filter_case what = {p->rows / part, p->columns / part, 8, p->orbitals[o],
-                                (double)(p->rows / part)};
+      const size_t rows = p->rows / part, columns = p->columns / part;
+      const filter_case what = {rows, columns, 8, p->orbitals[o], (double)rows};
       if (part == 1 || least_of(what.rows, what.columns) >= 1024) TG_TRY(run_filter(f, &what));
     }
   return TG_OK;

@@ -8,13 +8,13 @@
 #include "base/memory.h"
 #include "base/plot.h"
 #include "cli/cli.h"
+#include "cli/info_motifs.h"
 #include "cli/machine.h"
 #include "cli/mpi_session.h"
 #include "comm/transport.h"
 #include "device/device.h"
 #include "device/nvshmem.h"
 #include "md/nonbonded.h"
-#include "motif/table.h"
 
 enum { REASON_SIZE = 512, BACKEND_COUNT = 3, TRANSPORT_COUNT = 4 };
 
@@ -195,39 +195,6 @@ static void print_ables(const char* title, const able* rows, int count) {
            rows[i].reason);
 }
 
-/* The backends of throng bench motif: what they run on, or why they do not. */
-static bool motif_words(const tg_motif_table* t, char* out, size_t size) {
-  if (t->check != NULL && t->check() != TG_OK) {
-    snprintf(out, size, "%s", tg_last_error());
-    return false;
-  }
-  t->describe(out, size);
-  return true;
-}
-
-static void print_motifs(void) {
-  char words[REASON_SIZE];
-  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
-    const bool works = motif_words(*t, words, sizeof words);
-    printf("%-10s %-13s %-4s %s\n", t == tg_motif_tables() ? "Motifs" : "", (*t)->name,
-           works ? "yes" : "no", words);
-  }
-}
-
-static void json_motifs(tg_json* json) {
-  char words[REASON_SIZE];
-  tg_json_open_array(json, "motifs");
-  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
-    const bool works = motif_words(*t, words, sizeof words);
-    tg_json_open_object(json, NULL);
-    tg_json_text(json, "name", (*t)->name);
-    tg_json_bool(json, "works", works);
-    tg_json_text(json, "reason", words);
-    tg_json_close_object(json);
-  }
-  tg_json_close_array(json);
-}
-
 static void print_text(const facts* all) {
   const tg_cli_machine* machine = &all->machine;
   char driver[16], runtime[16];
@@ -252,7 +219,7 @@ static void print_text(const facts* all) {
   printf("gnuplot    %s%s\n", all->gnuplot_works ? "" : "no: ", all->gnuplot);
   print_ables("Backends", all->backends, BACKEND_COUNT);
   print_ables("Transports", all->transports, TRANSPORT_COUNT);
-  print_motifs();
+  tg_cli_info_print_motifs();
 }
 
 static void json_gpus(tg_json* json, const facts* all) {
@@ -328,7 +295,7 @@ static void print_json(const facts* all) {
   tg_json_text(&json, "gnuplot", all->gnuplot_works ? all->gnuplot : NULL);
   json_ables(&json, "backends", all->backends, BACKEND_COUNT);
   json_ables(&json, "transports", all->transports, TRANSPORT_COUNT);
-  json_motifs(&json);
+  tg_cli_info_json_motifs(&json);
   tg_json_close_object(&json);
 }
 
@@ -360,7 +327,10 @@ const tg_cli_verb tg_cli_info_verb = {
         "Lists processors, memory, GPUs and the links between them, and the libraries that throng "
         "was built with. Each GPU runs a short self-test.\n\nFor each backend (where the "
         "arithmetic runs) and transport (how processing elements exchange data) it says whether "
-        "it works here and, if not, why and what to do.",
+        "it works here and, if not, why and what to do. The motifs' backends (throng bench motif) "
+        "say "
+        "which compiler made them, which instruction set or GPU they use, and what to install for "
+        "more.",
     .options = OPTIONS,
     .examples = EXAMPLES,
     .run = run_info,

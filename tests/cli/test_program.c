@@ -97,8 +97,8 @@ static void every_verb_has_help(void** state) {
 static void info_tells_what_works(void** state) {
   (void)state;
   assert_int_equal(run("{} info"), 0);
-  const char* const rows[] = {"CPU",     "Memory",  "OpenMP",   "GPU",       "MPI",
-                              "NVSHMEM", "gnuplot", "Backends", "Transports"};
+  const char* const rows[] = {"CPU",     "Memory",  "OpenMP",   "GPU",        "MPI",
+                              "NVSHMEM", "gnuplot", "Backends", "Transports", "Motifs"};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_non_null(strstr(output, rows[i]));
   if (!have("python3")) skip();
   assert_int_equal(run("{} info --json | python3 -c '"
@@ -114,7 +114,16 @@ static void info_tells_what_works(void** state) {
                        "len(facts[\"gpus\"]) > 0); "
                        "assert facts[\"nvshmem\"] in device[\"reason\"] if device[\"works\"] "
                        "else \"without NVSHMEM\" in device[\"reason\"] if not facts[\"nvshmem\"] "
-                       "else \"no GPU to share memory with\" in device[\"reason\"]'"),
+                       "else \"no GPU to share memory with\" in device[\"reason\"]; "
+                       "motifs = {m[\"name\"]: m for m in facts[\"motifs\"]}; "
+                       "assert set(motifs) == {\"ref\", \"omp\", \"cuda\", \"acc\", \"offload\", "
+                       "\"offload-clang\"}; "
+                       "assert motifs[\"omp\"][\"works\"] and motifs[\"omp\"][\"made_by\"]; "
+                       "assert any(set in motifs[\"omp\"][\"reason\"] for set in "
+                       "(\"AVX-512\", \"AVX2\", \"portable\")); "
+                       "assert all(m[\"reason\"] for m in motifs.values()); "
+                       "assert all(m[\"advice\"] or not m[\"on_host\"] for name, m in "
+                       "motifs.items() if name in (\"acc\", \"offload\") and m[\"works\"])'"),
                    0);
 }
 
