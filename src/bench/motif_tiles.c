@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "bench/motif_figures.h"
 
-enum { GROUPS = 4, ROW_TILE = 128, COLUMN_TILE = 512 };
-
 static tg_status gather(tg_states* states, const tg_tiling* tiling) {
   tg_states sorted;
   TG_TRY(tg_states_gather(states, tiling->order, states->count, &sorted));
@@ -18,8 +16,8 @@ static tg_status gather(tg_states* states, const tg_tiling* tiling) {
 
 static tg_status make_tiles(tg_motif_case* c) {
   tg_tiling rows = {0}, columns = {0};
-  tg_status status = tg_tiling_make(&c->rows, GROUPS, ROW_TILE, &rows);
-  if (status == TG_OK) status = tg_tiling_make_like(&c->columns, &rows, COLUMN_TILE, &columns);
+  tg_status status = tg_tiling_make(&c->rows, TG_TILES_GROUPS, TG_TILES_SIZE, &rows);
+  if (status == TG_OK) status = tg_tiling_make_like(&c->columns, &rows, TG_TILES_SIZE, &columns);
   if (status == TG_OK) status = tg_spans_make(&rows, &columns, c->d, &c->spans);
   if (status == TG_OK) status = gather(&c->rows, &rows);
   if (status == TG_OK) status = gather(&c->columns, &columns);

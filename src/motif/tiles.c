@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "motif/tiles.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -40,13 +39,6 @@ typedef struct sorted_state {
   uint32_t number;
 } sorted_state;
 
-static int compare(const void* a, const void* b) {
-  const sorted_state *x = a, *y = b;
-  const int by_held = memcmp(x->held, y->held, sizeof x->held);
-  if (by_held != 0) return by_held;
-  return (x->number > y->number) - (x->number < y->number);
-}
-
 static void distribute(const tg_states* states, const tg_tiling* tiling, sorted_state* sorted) {
   for (size_t i = 0; i < states->count; i++) {
     int group = 0;
@@ -57,47 +49,109 @@ static void distribute(const tg_states* states, const tg_tiling* tiling, sorted_
     }
     sorted[i].number = (uint32_t)i;
   }
-  qsort(sorted, states->count, sizeof *sorted, compare);
 }
 
-/* Cuts the sorted states: where a tile is full, or half full and the distribution changes. */
-static void cut_tiles(const sorted_state* sorted, size_t count, size_t tile_size, tg_tiling* out) {
-  const size_t g = (size_t)out->group_count;
-  uint32_t tiles = 0;
+/* A tiling while it is made. */
+typedef struct maker {
+  tg_tiling* tiling;
+  sorted_state *sorted, *spare; /* [states] */
+  size_t tile_size;
+  size_t start_room, least_room, most_room;
+} maker;
+
+/* What the states of a range hold of a group. */
+typedef struct held_range {
+  uint8_t least, most;
+  double variance; /* times the square of the number of states */
+} held_range;
+
+static held_range range_of(const sorted_state* states, size_t count, int group) {
+  held_range r = {UINT8_MAX, 0, 0};
+  uint64_t sum = 0, squares = 0;
   for (size_t i = 0; i < count; i++) {
-    out->order[i] = sorted[i].number;
-    const size_t held = i == 0 ? tile_size : i - out->start[tiles - 1];
-    const bool first = held == tile_size || (2 * held >= tile_size &&
-                                             memcmp(sorted[i].held, sorted[i - 1].held, g) != 0);
-    if (first) {
-      memcpy(out->least + tiles * g, sorted[i].held, g);
-      memcpy(out->most + tiles * g, sorted[i].held, g);
-      out->start[tiles++] = (uint32_t)i;
-    }
-    uint8_t *least = out->least + (tiles - 1) * g, *most = out->most + (tiles - 1) * g;
-    for (size_t k = 0; k < g; k++) {
-      if (sorted[i].held[k] < least[k]) least[k] = sorted[i].held[k];
-      if (sorted[i].held[k] > most[k]) most[k] = sorted[i].held[k];
-    }
+    const uint8_t held = states[i].held[group];
+    if (held < r.least) r.least = held;
+    if (held > r.most) r.most = held;
+    sum += held;
+    squares += (uint64_t)held * held;
   }
-  out->start[tiles] = (uint32_t)count;
-  out->tile_count = tiles;
+  r.variance = (double)count * (double)squares - (double)sum * (double)sum;
+  return r;
+}
+
+static tg_status add_tile(maker* m, size_t begin, size_t count) {
+  tg_tiling* t = m->tiling;
+  const size_t g = (size_t)t->group_count, tile = t->tile_count;
+  TG_TRY(TG_RESERVE(tile + 2, "tiles", &t->start, &m->start_room));
+  TG_TRY(TG_RESERVE((tile + 1) * g, "distributions", &t->least, &m->least_room));
+  TG_TRY(TG_RESERVE((tile + 1) * g, "distributions", &t->most, &m->most_room));
+  for (size_t k = 0; k < g; k++) {
+    const held_range r = range_of(m->sorted + begin, count, (int)k);
+    t->least[tile * g + k] = r.least;
+    t->most[tile * g + k] = r.most;
+  }
+  t->start[tile] = (uint32_t)begin;
+  t->start[tile + 1] = (uint32_t)(begin + count);
+  t->tile_count++;
+  return TG_OK;
+}
+
+/* Parts a range by a group: those that hold at most so many of it come first, both sides in the
+ * order that they had. As near to halves as it goes; returns the size of the first side. */
+static size_t part(maker* m, size_t begin, size_t count, int group, held_range range) {
+  size_t of_held[UINT8_MAX + 1] = {0}, below = 0, best = 0;
+  sorted_state *states = m->sorted + begin, *spare = m->spare + begin;
+  uint8_t last = range.least;
+  for (size_t i = 0; i < count; i++) of_held[states[i].held[group]]++;
+  for (int held = range.least; held < range.most; held++) {
+    below += of_held[held];
+    const size_t now = 2 * below > count ? 2 * below - count : count - 2 * below;
+    const size_t then = 2 * best > count ? 2 * best - count : count - 2 * best;
+    if (best > 0 && now >= then) continue;
+    best = below;
+    last = (uint8_t)held;
+  }
+  size_t left = 0, right = best;
+  for (size_t i = 0; i < count; i++)
+    spare[states[i].held[group] <= last ? left++ : right++] = states[i];
+  memcpy(states, spare, count * sizeof *states);
+  return best;
+}
+
+/* Cuts a range into tiles: by the group in which it varies most, until it fits one. */
+static tg_status cut(maker* m, size_t begin, size_t count) {
+  if (count <= m->tile_size) return add_tile(m, begin, count);
+  int group = 0;
+  held_range widest = range_of(m->sorted + begin, count, 0);
+  for (int k = 1; k < m->tiling->group_count; k++) {
+    const held_range r = range_of(m->sorted + begin, count, k);
+    if (r.variance <= widest.variance) continue;
+    widest = r;
+    group = k;
+  }
+  if (widest.least == widest.most) { /* one distribution: cut anywhere */
+    for (; count > m->tile_size; begin += m->tile_size, count -= m->tile_size)
+      TG_TRY(add_tile(m, begin, m->tile_size));
+    return add_tile(m, begin, count);
+  }
+  const size_t first = part(m, begin, count, group, widest);
+  TG_TRY(cut(m, begin, first));
+  return cut(m, begin + first, count - first);
 }
 
 static tg_status make(const tg_states* states, size_t tile_size, tg_tiling* tiling) {
-  sorted_state* sorted = NULL;
-  const size_t tiles = 2 * (states->count / tile_size) + 2; /* all but the last are half full */
-  const size_t g = (size_t)tiling->group_count;
-  tg_status status = TG_ALLOCATE(states->count, "states to sort", &sorted);
+  maker m = {.tiling = tiling, .tile_size = tile_size};
+  tg_status status = TG_ALLOCATE(states->count, "states to sort", &m.sorted);
+  if (status == TG_OK) status = TG_ALLOCATE(states->count, "states to sort", &m.spare);
   if (status == TG_OK) status = TG_ALLOCATE(states->count, "order of states", &tiling->order);
-  if (status == TG_OK) status = TG_ALLOCATE(tiles + 1, "tiles", &tiling->start);
-  if (status == TG_OK) status = TG_ALLOCATE(tiles * g, "distributions", &tiling->least);
-  if (status == TG_OK) status = TG_ALLOCATE(tiles * g, "distributions", &tiling->most);
   if (status == TG_OK && states->count > 0) {
-    distribute(states, tiling, sorted);
-    cut_tiles(sorted, states->count, tile_size, tiling);
+    distribute(states, tiling, m.sorted);
+    status = cut(&m, 0, states->count);
   }
-  TG_FREE(sorted);
+  for (size_t i = 0; status == TG_OK && i < states->count; i++)
+    tiling->order[i] = m.sorted[i].number;
+  TG_FREE(m.sorted);
+  TG_FREE(m.spare);
   return status;
 }
 
