@@ -86,8 +86,8 @@ tg_status tg_bench_motif_run(int figure, const tg_bench_motif_params* params,
                              void* context);
 
 /** Yardsticks of the host on so many threads: bytes a second of STREAM's triad (a = b + s c, 24
- * bytes an element, three arrays of 64 MiB), and pairs a second of a bare loop of exclusive or and
- * popcount over words of 64 bits. The best of five runs of some ten milliseconds each. */
+ * bytes an element, three arrays of 32 MiB), and pairs a second of a bare loop of exclusive or and
+ * popcount over words of 64 bits. The best of three runs of some ten milliseconds each. */
 typedef struct tg_bench_yardsticks {
   double triad_bytes_per_s, pairs_per_s;
 } tg_bench_yardsticks;

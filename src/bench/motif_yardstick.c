@@ -79,7 +79,7 @@ static void triad(size_t count, double* a, const double* b, const double* c, int
   for (size_t i = 0; i < count; i++) a[i] = b[i] + 3 * c[i];
 }
 
-enum { TRIAD = 1 << 23, RUNS = 5, WORDS = 8192 };
+enum { TRIAD = 1 << 22, RUNS = 3, WORDS = 4096 };
 
 static tg_status measure_triad(int threads, double* bytes_per_s) {
   double *a = NULL, *b = NULL, *c = NULL;

@@ -121,9 +121,44 @@ static tg_status check_outputs(const fields* f) {
                  f->model ? "--model" : "--trace", left_out);
 }
 
+/* An option that would change nothing is refused, too. given: NULL ends. */
+static tg_status refuse_given(const char* mode, const char* const* given) {
+  for (; *given; given++)
+    if (**given)
+      return tg_fail(TG_ERR_INPUT, "--%s has no meaning with %s; leave it out", *given, mode);
+  return TG_OK;
+}
+
+static bool is_all(const char* word) { return strcmp(word, "all") == 0; }
+
+/* Options of measurements with --model and --trace, those of the model with --trace. */
+static tg_status check_modes(const fields* f) {
+  const char* const measuring[] = {is_all(f->halo) ? "" : "halo",
+                                   f->transport ? "transport" : "",
+                                   is_all(f->force_return) ? "" : "force-return",
+                                   is_all(f->path) ? "" : "halo-path",
+                                   f->bulk ? "bulk" : "",
+                                   f->repeats != INT_MIN ? "repeats" : "",
+                                   NULL};
+  const char* const sized[] = {f->pe ? "pe" : "", f->gpus != INT_MIN ? "gpus" : "",
+                               isnan(f->deadline) ? "" : "deadline", NULL};
+  const char* const modelled[] = {isnan(f->flag_us) ? "" : "flag-us",
+                                  isnan(f->bandwidth) ? "" : "bandwidth",
+                                  isnan(f->node_us) ? "" : "node-us",
+                                  isnan(f->fabric_latency) ? "" : "fabric-latency",
+                                  isnan(f->fabric_bandwidth) ? "" : "fabric-bandwidth",
+                                  isnan(f->fabric_message) ? "" : "fabric-message",
+                                  NULL};
+  if (f->model || f->trace) TG_TRY(refuse_given(f->model ? "--model" : "--trace", measuring));
+  if (f->model) TG_TRY(refuse_given("--model", sized));
+  return f->trace ? refuse_given("--trace", modelled) : TG_OK;
+}
+
 static tg_status check(bench* b) {
   fields* f = &b->f;
   TG_TRY(check_outputs(f));
+  TG_TRY(check_modes(f));
+  if (f->repeats == INT_MIN) f->repeats = 9;
   if (f->pe) TG_TRY(read_pe(b));
   if (f->atoms < 1 && f->atoms != INT_MIN)
     return tg_fail(TG_ERR_INPUT, "--atoms %d: at least 1 was expected", f->atoms);
@@ -161,6 +196,9 @@ static tg_status choose_machine(bench* b, int there) {
                    "--halo stream: host memory has no streams; give host, pulse, fused or direct "
                    "(%s)",
                    there ? "--gpus 0 asks for the CPUs" : tg_device_reason());
+  const char* const of_gpus[] = {is_all(f->force_return) ? "" : "force-return",
+                                 is_all(f->path) ? "" : "halo-path", f->bulk ? "bulk" : "", NULL};
+  if (!b->on_gpus && !f->trace) TG_TRY(refuse_given("a measurement on CPUs", of_gpus));
   if (!b->on_gpus && f->transport && strcmp(f->transport, "nvshmem") == 0)
     return tg_fail(TG_ERR_MACHINE, "--transport nvshmem: %s; the CPUs have loop, mpi and socket",
                    there ? "it is for GPUs" : tg_device_reason());
@@ -299,7 +337,7 @@ static tg_status run(int argc, char** argv) {
                     .precision = "single",
                     .atoms = INT_MIN,
                     .gpus = INT_MIN,
-                    .repeats = 9,
+                    .repeats = INT_MIN,
                     .deadline = NAN,
                     .reach = 1.1,
                     .flag_us = NAN,

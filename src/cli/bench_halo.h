@@ -29,7 +29,7 @@ typedef struct tg_cli_halo_outlook {
 
 enum { TG_CLI_HALO_RECORDS = 512, TG_CLI_HALO_SIZES = 2 };
 
-/** The command line. Numbers that were not given are NAN (gpus, atoms: INT_MIN). */
+/** The command line. Numbers that were not given are NAN (gpus, atoms, repeats: INT_MIN). */
 typedef struct tg_cli_halo_fields {
   const char *halo, *force_return, *path, *transport, *pe, *precision;
   const char *json_lines, *plot, *output, *trace;

@@ -330,7 +330,7 @@ tg_status tg_md_run(const tg_md_job* job, tg_md_run_result* out) {
   if (job->plot) TG_TRY(tg_run_plot_check(job));
   tg_world_params params;
   TG_TRY(world_params(job, &params));
-  tg_md_run_result result = {0};
+  tg_md_run_result result = {.last_step = -1}; /* stays so in processes without PE 0 */
   shared s = {.job = job, .run_result = &result};
   tg_status status = tg_world_run(&params, run_on_pe, &s);
   if (status == TG_OK && job->plot && result.last_step >= 0) status = tg_run_plot(job, s.system);

@@ -4,14 +4,24 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/device.h"
 #include "motif/backends.h"
 #include "motif/module.h"
+
+/* Makes CUDA's own context of GPU 0 current. The run-time libraries of modules take the context
+ * that they find, and else make one, which CUDA's calls would then push aside: a module's next
+ * kernel fails, "invalid resource handle". */
+static void make_context(void) {
+  tg_device_info info;
+  if (tg_device_count() > 0) tg_device_query(0, &info);
+}
 
 const tg_motif_table* const* tg_motif_tables(void) {
   enum { BUILT_IN = 3 };
   static const tg_motif_table* tables[BUILT_IN + 4] = {&tg_motif_table_ref, &tg_motif_table_omp,
                                                        &tg_motif_table_cuda};
   if (tables[BUILT_IN] == NULL) {
+    make_context();
     tables[BUILT_IN] = tg_module_acc();
     tables[BUILT_IN + 1] = tg_module_offload();
     tables[BUILT_IN + 2] = tg_module_offload_clang();

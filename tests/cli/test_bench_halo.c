@@ -174,6 +174,8 @@ static void two_processes_exchange(void** state) {
   check_sums();
   assert_int_equal(launch("env TG_NODE_SIZE=1 " MPIRUN_2, SMALL "--halo fused --json 2>&1"), 0);
   assert_true(number_at(row_of("fused"), "messages_forces") == 1);
+  assert_int_equal(launch("env TG_NODE_SIZE=few " MPIRUN_2, SMALL "2>&1"), 2);
+  assert_non_null(strstr(output, "TG_NODE_SIZE=few: a number"));
   assert_int_equal(launch(MPIRUN_2, SMALL "--pe 3 2>&1"), 2);
   assert_non_null(strstr(output, "2 processes"));
   assert_int_equal(launch("env ASAN_OPTIONS=detect_leaks=0", SMALL "--transport mpi 2>&1"), 2);
@@ -250,6 +252,15 @@ static void mistakes_are_refused(void** state) {
                {"--model --plot halo.svg", "--plot", 2},
                {"--model -o somewhere", "-o", 2},
                {"--trace a.json --json", "--json", 2},
+               {"--model --pe 2", "--pe has no meaning with --model", 2},
+               {"--model --gpus 1", "--gpus has", 2},
+               {"--model --halo direct", "--halo has", 2},
+               {"--model --repeats 3", "--repeats has", 2},
+               {"--trace a.json --halo direct", "--halo has no meaning with --trace", 2},
+               {"--trace a.json --flag-us 2", "--flag-us has", 2},
+               {"--gpus 0 --bulk", "--bulk has no meaning with a measurement on CPUs", 2},
+               {"--gpus 0 --force-return pull", "--force-return has", 2},
+               {"--gpus 0 --halo-path put", "--halo-path has", 2},
                {"--trace a.json --plot halo.svg", "--plot", 2},
                {"--gpus 0 --pe 2 --json-lines no/such/halo.jsonl", "no/such", 2},
                {"--gpus 0 --pe 4x1x1 --atoms 1000 --reach 1.7", "1.7", 2}};
@@ -275,10 +286,11 @@ static void the_picture_has_its_place_first(void** state) {
 /* Of 64 threads some cannot keep a deadline that is over before a word is passed on. */
 static void a_deadline_ends_the_run(void** state) {
   (void)state;
-  static const char* const cases[] = {"--pe 4x4x4", "--pe 4x4x4 --trace trace.json"};
+  static const char* const cases[] = {SMALL "--pe 4x4x4",
+                                      "--gpus 0 --atoms 3000 --pe 4x4x4 --trace trace.json"};
   for (int i = 0; i < 2; i++) {
     char words[256];
-    snprintf(words, sizeof words, SMALL "--deadline 1e-9 %s 2>&1", cases[i]);
+    snprintf(words, sizeof words, "%s --deadline 1e-9 2>&1", cases[i]);
     assert_int_equal(launch("", words), 3);
     assert_non_null(strstr(output, " waited "));
     assert_non_null(strstr(output, "the deadline of 1e-09 s"));

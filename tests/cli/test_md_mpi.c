@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "md/energies.h"
 #include "md/engine_case.h"
@@ -141,10 +143,42 @@ static void trajectories_do_not_depend_on_the_processes(void** state) {
   tg_free(one);
 }
 
+/* One process draws the picture: a gnuplot in front of the real one counts how often it is run. */
+static void one_process_plots(void** state) {
+  (void)state;
+  if (!have_mpi() || system("gnuplot --version >/dev/null 2>&1") != 0) skip();
+  engine_write_mdp("run.mdp", mdp);
+  char path[4096], arguments[512];
+  FILE* stream = fopen(engine_path("gnuplot"), "w");
+  assert_non_null(stream);
+  fprintf(stream, "#!/bin/sh\necho run >>\"$0.count\"\nPATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
+  fclose(stream);
+  assert_int_equal(chmod(engine_path("gnuplot"), 0755), 0);
+  const char* before = getenv("PATH");
+  char* kept = strdup(before);
+  snprintf(path, sizeof path, "%s", engine_path("gnuplot"));
+  *strrchr(path, '/') = '\0';
+  const size_t used = strlen(path);
+  snprintf(path + used, sizeof path - used, ":%s", kept);
+  setenv("PATH", path, 1);
+  snprintf(arguments, sizeof arguments, "run --pe 2 --plot p.svg -o '%s'", engine_path("plotted"));
+  launch(2, arguments);
+  setenv("PATH", kept, 1);
+  free(kept);
+  assert_int_equal(access(engine_path("plotted/p.svg"), R_OK), 0);
+  stream = fopen(engine_path("gnuplot.count"), "r");
+  assert_non_null(stream);
+  int lines = 0;
+  for (int c = fgetc(stream); c != EOF; c = fgetc(stream)) lines += c == '\n';
+  fclose(stream);
+  assert_int_equal(lines, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(energies_do_not_depend_on_the_processes),
       cmocka_unit_test(trajectories_do_not_depend_on_the_processes),
+      cmocka_unit_test(one_process_plots),
   };
   return cmocka_run_group_tests_name("processes", tests, engine_set_up, engine_tear_down);
 }

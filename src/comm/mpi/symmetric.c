@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/timer.h"
 #include "comm/mpi/channel.h"
 #include "comm/puts.h"
@@ -26,13 +27,24 @@ typedef struct window {
 
 static tg_mpi_link* link_of(tg_world* world) { return world->link; }
 
+/* TG_NODE_SIZE, where the caller leaves the size open. 0: all of a machine. */
+static tg_status read_node_size(int* node_size) {
+  const char* text = getenv("TG_NODE_SIZE");
+  if (*node_size > 0 || text == NULL || *text == '\0') return TG_OK;
+  if (tg_parse_int(text, (int)strlen(text), node_size) && *node_size >= 0) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "TG_NODE_SIZE=%s: a number of processes, or 0 for all of a machine, was expected",
+                 text);
+}
+
 tg_status tg_mpi_node_create(tg_world* world, int node_size) {
   tg_mpi_link* link = link_of(world);
   MPI_Comm machine;
   MPI_Group all, node;
   int rank = 0;
-  const char* text = getenv("TG_NODE_SIZE");
-  if (node_size <= 0 && text) node_size = (int)strtol(text, NULL, 10);
+  /* collective from here on: each process goes on, and all learn of a mistake at the end */
+  const tg_status status = read_node_size(&node_size);
+  if (status != TG_OK) node_size = 0;
   MPI_Comm_split_type(link->data, MPI_COMM_TYPE_SHARED, world->pe, MPI_INFO_NULL, &machine);
   MPI_Comm_rank(machine, &rank);
   MPI_Comm_size(machine, &world->node_pe_count); /* of which node may be a part */
@@ -48,7 +60,7 @@ tg_status tg_mpi_node_create(tg_world* world, int node_size) {
   }
   MPI_Group_free(&all);
   MPI_Group_free(&node);
-  return TG_OK;
+  return status;
 }
 
 static window* window_of(const tg_symmetric* s) { return s->share; }
