@@ -107,7 +107,8 @@ static void every_figure_is_written(void** state) {
 /* All backends that are here on one case; what does not run is named. */
 static void backends_stand_side_by_side(void** state) {
   (void)state;
-  assert_int_equal(run("--backend all --figure 13 --states 1024 --repeats 1 --budget 0.0001 --json 2>&1"), 0);
+  assert_int_equal(
+      run("--backend all --figure 13 --states 1024 --repeats 1 --budget 0.0001 --json 2>&1"), 0);
   for (const char* at = output; *at == '{'; at = strchr(at, '\n') + 1)
     assert_non_null(strstr(at, "\"benchmark\": \"motif"));
   assert_non_null(strstr(output, "\"backend\": \"ref\""));

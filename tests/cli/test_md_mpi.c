@@ -155,11 +155,13 @@ static void one_process_plots(void** state) {
   fclose(stream);
   assert_int_equal(chmod(engine_path("gnuplot"), 0755), 0);
   const char* before = getenv("PATH");
-  char* kept = strdup(before);
-  snprintf(path, sizeof path, "%s", engine_path("gnuplot"));
-  *strrchr(path, '/') = '\0';
-  const size_t used = strlen(path);
-  snprintf(path + used, sizeof path - used, ":%s", kept);
+  char* kept = before ? strdup(before) : NULL;
+  if (!kept) {
+    skip();
+    return;
+  }
+  const char* folder = engine_path("gnuplot");
+  snprintf(path, sizeof path, "%.*s:%s", (int)(strlen(folder) - strlen("/gnuplot")), folder, kept);
   setenv("PATH", path, 1);
   snprintf(arguments, sizeof arguments, "run --pe 2 --plot p.svg -o '%s'", engine_path("plotted"));
   launch(2, arguments);
