@@ -241,37 +241,42 @@ static size_t rows_of_budget(const tg_motif_case* c, size_t few, size_t all, dou
   return rows;
 }
 
-/* Runs a little, then eight times as much while that stays within the limit, until it can be said
- * how much a run may do, or that the version is too slow. */
-static tg_status warm_up(tg_motif_case* c, tg_motif_entry* e) {
-  const bool pairs = of_pairs(e);
-  const size_t all = pairs ? e->rows : e->items, least = pairs ? 16 : 4096;
+/* What to run after a run of so many rows or items took so long: more; as many: that is it; 0: it
+ * is too slow. A small run may take its time for reasons that do not grow with it, such as one
+ * thread to a row, so what is reckoned from it is tried. */
+static size_t next_size(const tg_motif_case* c, bool rows, size_t size, size_t all,
+                        double seconds) {
   const double limit = c->params->limit_s;
+  if (size >= all) return seconds > limit ? 0 : all;
+  if (rows && !c->whole) {
+    const size_t wanted = rows_of_budget(c, size, all, seconds);
+    return seconds > limit ? 0 : wanted > size ? wanted : size;
+  }
+  if (seconds * (double)all / (double)size <= limit) return all;
+  if (8 * seconds > limit) return 0;
+  return 8 * size < all ? 8 * size : all;
+}
+
+/* Finds out how much a run may do, or that the version is too slow. */
+static tg_status warm_up(tg_motif_case* c, tg_motif_entry* e) {
+  const bool rows = of_pairs(e);
+  const size_t all = rows ? e->rows : e->items, least = rows ? 16 : 4096;
   const int threads = c->params->threads;
   double seconds = 0;
-  size_t size = set_size(c, e, all < least ? all : least);
-  if (all > least) TG_TRY(time_once(e, threads, &seconds)); /* which may load a kernel */
-  if (seconds > 4 * limit) goto too_slow;
-  for (;;) {
-    TG_TRY(time_once(e, threads, &seconds));
-    if (size >= all) break;
-    const double whole = seconds * (double)all / (double)size;
-    if (pairs && !c->whole && seconds <= limit)
-      size = set_size(c, e, rows_of_budget(c, size, all, seconds));
-    else if (whole <= limit)
-      size = set_size(c, e, all);
-    else if (8 * seconds <= limit)
-      size = set_size(c, e, 8 * size < all ? 8 * size : all);
-    else
-      goto too_slow;
-    if (pairs && !c->whole) return time_once(e, threads, &seconds);
+  size_t size = set_size(c, e, all < least ? all : least), next = size;
+  TG_TRY(time_once(e, threads, &seconds)); /* which may load a kernel */
+  if (seconds <= 4 * c->params->limit_s) {
+    do {
+      size = next == size ? size : set_size(c, e, next);
+      TG_TRY(time_once(e, threads, &seconds));
+      next = next_size(c, rows, size, all, seconds);
+    } while (next > size);
   }
-  return TG_OK;
-too_slow:
+  if (size == next && seconds <= c->params->limit_s) return TG_OK;
   snprintf(e->skipped, sizeof e->skipped,
            "about %.2g s a run, beyond --limit %g (%zu of %zu %s took %.2g s)",
-           seconds * (double)all / (double)size, limit, size, all, pairs ? "rows" : "items",
-           seconds);
+           seconds * (double)all / (double)size, c->params->limit_s, size, all,
+           rows ? "rows" : "items", seconds);
   return TG_OK;
 }
 
