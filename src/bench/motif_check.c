@@ -115,18 +115,17 @@ static tg_status enough(const char* what, double needed, double there) {
 
 /* Every backend has a copy of its own, and the input and the checks take another two. */
 static tg_status check_memory(int figure, const tg_bench_motif_params* p) {
-  double copies = 2;
-  bool device = false;
+  double copies = 2, on_device = 0;
   for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
     if (!tg_bench_motif_wants(p, (*t)->name) || ((*t)->check && (*t)->check() != TG_OK)) continue;
     if ((*t)->host) copies++;
-    if (!(*t)->host) device = true;
+    if (!(*t)->host) on_device++;
   }
   const double bytes = tg_bench_motif_bytes(figure, p);
   TG_TRY(enough("in this machine", copies * bytes, p->memory_bytes));
   tg_device_info info;
-  if (!device || tg_device_query(0, &info) != TG_OK) return TG_OK;
-  return enough("on the GPU", bytes, (double)info.memory_free_bytes);
+  if (on_device == 0 || tg_device_query(0, &info) != TG_OK) return TG_OK;
+  return enough("on the GPU", on_device * bytes, (double)info.memory_free_bytes);
 }
 
 tg_status tg_bench_motif_check(int figure, const tg_bench_motif_params* params) {

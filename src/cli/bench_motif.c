@@ -213,12 +213,14 @@ static tg_status run(int argc, char** argv) {
 }
 
 static const tg_cli_example examples[] = {
-    {"throng bench motif --figure 8 --states 4096 --budget 0.01",
+    {"throng bench motif --figure 8 --states 4096 --budget 0.002",
      "the filter of 8 particles, small"},
     {"throng bench motif -o build/motif",
      "all, with every backend that runs here: table, JSON lines, and plots"},
-    {"throng bench motif --figure tiles --backend ref,omp --states 4096",
-     "two backends side by side; what tiles that are skipped gain"},
+    {"throng bench motif --figure 11 --backend ref,omp --items 100000",
+     "two backends side by side, and where a parallel scan pays"},
+    {"throng bench motif --figure tiles --backend omp --states 8192",
+     "what tiles that are skipped gain"},
     {NULL, NULL},
 };
 
