@@ -8,6 +8,7 @@
 #ifndef TG_MOTIF_TABLE_H
 #define TG_MOTIF_TABLE_H
 
+#include "motif/dense.h"
 #include "motif/operators.h"
 #include "motif/pairs.h"
 #include "motif/reduce.h"
@@ -47,6 +48,7 @@ typedef struct tg_motif_table {
    * what is in sums then is not defined). NULL: none. */
   tg_status (*copy)(size_t count, const uint32_t* from, uint32_t* to);
   tg_status (*stream)(const tg_reduction* what);
+  const tg_dense_version* denses;
 } tg_motif_table;
 
 /** All that are built in, in the order of the help; NULL ends. */

@@ -12,8 +12,8 @@
 
 #include "motif/tables.h"
 
-static const size_t COUNTS[] = {0,    1,    2,    3,    7,     63,    64,     65,    1000,
-                                1023, 1024, 1025, 4097, 30011, 65536, 100003, 262145};
+static const size_t COUNTS[] = {0,    1,    2,    3,    7,    31,   32,    33,    63,     64,    65,
+                                1000, 1023, 1024, 1025, 4097, 8191, 30011, 65536, 100003, 262145};
 enum { COUNT_COUNT = sizeof COUNTS / sizeof *COUNTS };
 
 /* What is scanned, in both widths, and its sums; kind 0: random (the sums of 32 bits wrap), 1: all
@@ -57,11 +57,17 @@ static void check_scan(const tg_motif_table* t, const char* name, size_t count, 
   free(out);
 }
 
+/* The device's scans by one thread take a second for each 2^25 elements. */
+static bool takes_too_long(const tg_motif_table* t, const tg_scan_version* v, size_t count) {
+  return !t->host && count > 1000000 && strncmp(v->name, "serial", 6) == 0;
+}
+
 static void try_scans(const tg_motif_table* t, size_t count, const numbers* n, int threads) {
   uint32_t* narrow = tables_copy(t, n->narrow, count * 4);
   uint64_t* wide = tables_copy(t, n->wide, count * 8);
   for (const tg_scan_version* v = t->scans; v != NULL && v->name != NULL; v++) {
     if (v->refuses != NULL && v->refuses() != NULL) continue;
+    if (takes_too_long(t, v, count)) continue;
     assert_true(v->u32 != NULL || v->u64 != NULL || v->offsets != NULL);
     for (size_t width = 4; width <= 8; width += 4) {
       void* scratch = tables_room(t, v->scratch ? v->scratch(count, width) : 0);
@@ -102,6 +108,26 @@ static void every_scan_is_exact(void** state) {
           try_scans(t, COUNTS[k], &n, threads);
       free_numbers(&n);
     }
+}
+
+/* Lengths at which backends may choose otherwise: devices always, hosts with TG_TEST_LARGE. */
+static void long_scans_are_exact(void** state) {
+  (void)state;
+  const bool large = getenv("TG_TEST_LARGE") != NULL;
+  static const size_t counts[] = {5000011, ((size_t)1 << 26) + 1};
+  int tried = 0;
+  for (size_t k = 0; k < (large ? 2 : 1); k++) {
+    numbers n = {0};
+    int index = 0;
+    for (const tg_motif_table* t = tables_next(&index); t != NULL; t = tables_next(&index)) {
+      if (t->host && !large) continue;
+      tried++;
+      if (n.narrow == NULL) n = make_numbers(counts[k], 0);
+      try_scans(t, counts[k], &n, 2);
+    }
+    free_numbers(&n);
+  }
+  if (tried == 0) skip();
 }
 
 /* Runs a version once more on the same items. */
@@ -167,11 +193,75 @@ static void try_reduces(const tg_motif_table* t, size_t count, uint32_t m, bool 
 
 static void every_reduce_is_within_the_bound(void** state) {
   (void)state;
-  static const uint32_t ms[] = {1, 3, 8, 16, 64, 100, 256, 5000};
+  static const uint32_t ms[] = {1, 3, 8, 16, 64, 100, 256, 512, 1025, 5000};
   int index = 0;
   for (const tg_motif_table* t = tables_next(&index); t != NULL; t = tables_next(&index))
     for (size_t k = 0; k < COUNT_COUNT; k += 3)
       for (size_t j = 0; j < sizeof ms / sizeof *ms; j++) try_reduces(t, COUNTS[k], ms[j], j == 4);
+}
+
+static void try_denses(size_t rows, size_t columns, uint32_t m) {
+  const size_t most = rows > columns ? rows : columns;
+  uint32_t *p = calloc(most + 1, sizeof *p), *q = calloc(most + 1, sizeof *q);
+  double *x = calloc(most + 1, sizeof *x), *y = calloc(most + 1, sizeof *y);
+  double *right = calloc(m, sizeof *right), *magnitude = calloc(m, sizeof *magnitude);
+  double *items = calloc(m, sizeof *items), *sums = malloc(m * sizeof *sums);
+  double* first = malloc(m * sizeof *first);
+  uint64_t seed = rows + 3 * columns + m;
+  for (size_t i = 0; i < most; i++) {
+    p[i] = (uint32_t)(tables_random(&seed) % m);
+    q[i] = (uint32_t)(tables_random(&seed) % m);
+    x[i] = ((double)tables_random(&seed) - 0x1p30) / 3;
+    y[i] = ((double)tables_random(&seed) - 0x1p30) / 7;
+  }
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < columns; j++) {
+      const uint32_t bin = (p[i] + q[j]) % m;
+      right[bin] += x[i] * y[j];
+      magnitude[bin] += fabs(x[i] * y[j]);
+      items[bin]++;
+    }
+  int index = 0;
+  for (const tg_motif_table* t = tables_next(&index); t != NULL; t = tables_next(&index)) {
+    if (t->denses == NULL) continue;
+    uint32_t *there_p = tables_copy(t, p, rows * sizeof *p),
+             *there_q = tables_copy(t, q, columns * sizeof *q);
+    double *there_x = tables_copy(t, x, rows * sizeof *x),
+           *there_y = tables_copy(t, y, columns * sizeof *y);
+    for (const tg_dense_version* v = t->denses; v->name != NULL; v++) {
+      if (v->refuses != NULL && (v->refuses(0) != NULL || v->refuses(m) != NULL)) continue;
+      for (int threads = 1; threads <= 3; threads++) {
+        tg_dense what = {rows, columns, there_p, there_q, there_x, there_y, m, NULL, NULL, threads};
+        const size_t bytes = v->scratch ? v->scratch(&what) : 0;
+        what.scratch = tables_room(t, bytes);
+        what.sums = tables_room(t, m * sizeof *sums);
+        assert_int_equal(v->reduce(&what), TG_OK);
+        tables_take(t, what.sums, m * sizeof *sums, sums);
+        void* dropped = malloc(bytes + 1);
+        tables_take(t, what.scratch, bytes, dropped);
+        free(dropped);
+        for (uint32_t b = 0; b < m; b++) /* a product rounds as well: one item more */
+          if (!(fabs(sums[b] - right[b]) <= bound(items[b] + 1, magnitude[b])))
+            fail_msg("%s dense %s: sum %u of %u over %zu x %zu is %.17g, not %.17g", t->name,
+                     v->name, b, m, rows, columns, sums[b], right[b]);
+        if (threads == 1) memcpy(first, sums, m * sizeof *sums);
+        if (v->deterministic && memcmp(first, sums, m * sizeof *sums) != 0)
+          fail_msg("%s dense %s: other bits with %d threads", t->name, v->name, threads);
+      }
+    }
+    void* const there[] = {there_p, there_q, there_x, there_y};
+    for (size_t k = 0; k < 4; k++) t->memory->release(there[k]);
+  }
+  void* const all[] = {p, q, x, y, right, magnitude, items, sums, first};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
+}
+
+static void every_dense_reduce_is_within_the_bound(void** state) {
+  (void)state;
+  static const size_t sizes[][2] = {{0, 5}, {5, 0}, {1, 1}, {33, 7}, {257, 300}, {700, 513}};
+  static const uint32_t ms[] = {1, 8, 64, 200, 700, 5000};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+    for (size_t j = 0; j < sizeof ms / sizeof *ms; j++) try_denses(sizes[k][0], sizes[k][1], ms[j]);
 }
 
 /* The names that documents and tests use are unique, and their lists end. */
@@ -226,7 +316,9 @@ int main(void) {
       cmocka_unit_test(modules_load),
       cmocka_unit_test(tables_are_well_formed),
       cmocka_unit_test(every_scan_is_exact),
+      cmocka_unit_test(long_scans_are_exact),
       cmocka_unit_test(every_reduce_is_within_the_bound),
+      cmocka_unit_test(every_dense_reduce_is_within_the_bound),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,8 @@
  * reduce. */
 #include "base/memory.h"
 #include "motif/backends.h"
+#include "motif/omp/parts.h"
 #include "motif/omp/table.h"
-
-enum { MOST_PARTS = 256, SMALL = 4096 };
-
-static int part_count(size_t count, int threads) {
-  if (count < SMALL || threads < 2) return 1;
-  return threads < MOST_PARTS ? threads : MOST_PARTS;
-}
-
-static size_t part_begin(size_t count, int part, int parts) {
-  return count / (size_t)parts * (size_t)part +
-         (count % (size_t)parts) * (size_t)part / (size_t)parts;
-}
 
 static void scan32(size_t count, const uint32_t* counts, uint64_t* offsets, int threads) {
   tg_omp_two_pass_offsets(count, counts, offsets, NULL, threads);

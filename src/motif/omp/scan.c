@@ -12,21 +12,12 @@
  *   omp_scan     the scan directive of OpenMP 5 */
 #include <string.h>
 
+#include "motif/omp/parts.h"
 #include "motif/omp/table.h"
 
-enum { CHUNK = 8192, MOST_PARTS = 256, SMALL = 4096 };
+enum { CHUNK = 8192 };
 
 static size_t least_of(size_t a, size_t b) { return a < b ? a : b; }
-
-static int part_count(size_t count, int threads) {
-  if (count < SMALL || threads < 2) return 1;
-  return threads < MOST_PARTS ? threads : MOST_PARTS;
-}
-
-static size_t part_begin(size_t count, int part, int parts) {
-  return count / (size_t)parts * (size_t)part +
-         (count % (size_t)parts) * (size_t)part / (size_t)parts;
-}
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized" /* a temporary of its own, in omp_scan */
@@ -144,8 +135,6 @@ static size_t part_begin(size_t count, int part, int parts) {
   TWO_PASS(x, in_type, out_type)                                                                   \
   OMP_SCAN(x, in_type, out_type)
 
-tg_status tg_omp_two_pass_u32(size_t count, const uint32_t* in, uint32_t* out, void* scratch,
-                              int threads);
 SCANS(u32, uint32_t, uint32_t)
 SCANS(u64, uint64_t, uint64_t)
 SCANS(offsets, uint32_t, uint64_t)

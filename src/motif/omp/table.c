@@ -26,4 +26,5 @@ const tg_motif_table tg_motif_table_omp = {
     .scans = tg_omp_scans,
     .reduces = tg_omp_reduces,
     .expects = tg_omp_expects,
+    .denses = tg_omp_denses,
 };

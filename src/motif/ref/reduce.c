@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduce, and the fused chain: everything is added in its order. */
+/* Reduce, dense and after a filter (the fused chain): everything is added in its order. */
 #include <string.h>
 
 #include "motif/ref/pairs.h"
@@ -13,6 +13,21 @@ static tg_status serial(const tg_reduction* what) {
 
 const tg_reduce_version tg_ref_reduces[] = {
     {"serial", true, NULL, NULL, serial},
+    {NULL, false, NULL, NULL, NULL},
+};
+
+static tg_status dense(const tg_dense* what) {
+  for (uint32_t b = 0; b < what->m; b++) what->sums[b] = 0;
+  for (size_t i = 0; i < what->rows; i++)
+    for (size_t j = 0; j < what->columns; j++) {
+      const uint32_t sum = what->p[i] + what->q[j];
+      what->sums[sum < what->m ? sum : sum - what->m] += what->x[i] * what->y[j];
+    }
+  return TG_OK;
+}
+
+const tg_dense_version tg_ref_denses[] = {
+    {"serial", true, NULL, NULL, dense},
     {NULL, false, NULL, NULL, NULL},
 };
 

@@ -18,4 +18,5 @@ const tg_motif_table tg_motif_table_ref = {
     .scans = tg_ref_scans,
     .reduces = tg_ref_reduces,
     .expects = tg_ref_expects,
+    .denses = tg_ref_denses,
 };

@@ -11,5 +11,6 @@ extern const tg_collect_version tg_ref_collects[];
 extern const tg_scan_version tg_ref_scans[];
 extern const tg_reduce_version tg_ref_reduces[];
 extern const tg_expect_version tg_ref_expects[];
+extern const tg_dense_version tg_ref_denses[];
 
 #endif
