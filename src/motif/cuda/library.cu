@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scans by CUB, which writes count sums; the total is added behind them. */
 #include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
 
 #include "motif/cuda/internal.cuh"
-
-struct add_up {
-  template <class A, class B>
-  __host__ __device__ auto operator()(A a, B b) const {
-    return a + b;
-  }
-};
 
 /* scratch NULL: says its bytes. Sums are of the type of the first, 0. */
 template <class IN, class OUT>
 static cudaError_t scan(void* scratch, size_t* bytes, size_t count, const IN* in, OUT* out) {
-  return cub::DeviceScan::ExclusiveScan(scratch, *bytes, in, out, add_up{}, (OUT)0, count);
+  return cub::DeviceScan::ExclusiveScan(scratch, *bytes, in, out, cuda::std::plus<>{}, (OUT)0,
+                                        count);
 }
 
 template <class IN, class OUT>

@@ -3,13 +3,13 @@
  *
  *   atomic          an update in memory by each item: items of one bin wait for each other
  *   scalars         every thread has all m sums in registers, generated for m = 8, 16, 32, 64
- *   private         every thread has all m sums in shared memory, in its own bank: no atomic
- *   private atomic  the sums of a block in shared memory, by atomics
- *   chunks          a thread has the bins of its own and looks at all items of the block: any m
+ *   private         copies of all sums of a warp in shared memory: no atomic
+ * (motif/cuda/private.cu) private atomic  copies of the sums of a block in shared memory, by
+ * atomics chunks          the sums of a warp, whose lanes take turns where they must: any m
  *
  * Grids are of a fixed size and the partial sums are joined in order, so that all but the atomics
  * give the same bits each time on one GPU. */
-#include "motif/cuda/internal.cuh"
+#include "motif/cuda/items.cuh"
 #include "motif/cuda/join.cuh"
 
 enum { BLOCKS = 528, VECTOR = 4 };
@@ -113,102 +113,61 @@ static const char* refuses_scalars(uint32_t m) {
   return m > 64 ? "generated for at most 64 sums" : NULL;
 }
 
-/* sums: [m, threads of the block], so that a thread's sums lie in its own banks */
-static __global__ void __launch_bounds__(512) add_private(const tg_reduction r, double* partial) {
+/* sums: [m, copies], side by side, so that threads which share a copy are far apart, and none do
+ * where there are as many copies as threads. copies is a power of two. */
+static __global__ void __launch_bounds__(512)
+    add_block(const __grid_constant__ tg_reduction r, uint32_t copies) {
   extern __shared__ double own[];
-  for (uint32_t i = threadIdx.x; i < r.m * blockDim.x; i += blockDim.x) own[i] = 0;
-  double* mine = own + threadIdx.x;
-  const uint32_t stride = blockDim.x;
-  each_item(r, [&](uint32_t bin, double value) { mine[bin * stride] += value; });
+  for (uint32_t i = threadIdx.x; i < r.m * copies; i += blockDim.x) own[i] = 0;
   __syncthreads();
-  for (uint32_t b = threadIdx.x / 32; b < r.m; b += blockDim.x / 32) {
-    double sum = 0;
-    for (uint32_t t = threadIdx.x % 32; t < stride; t += 32) sum += own[b * stride + t];
-    sum = warp_sum(sum);
-    if (threadIdx.x % 32 == 0) partial[(size_t)blockIdx.x * r.m + b] = sum;
-  }
-}
-
-/* Shared memory that a block may have on every GPU of its generation. */
-static unsigned private_bytes(void) { return tg_cuda_capability() >= 90 ? 200 * 1024 : 96 * 1024; }
-
-/* As many threads as have room. */
-static unsigned private_threads(uint32_t m) {
-  const unsigned fit = private_bytes() / (8 * m) / 32 * 32;
-  return fit > 512 ? 512 : fit;
-}
-
-static const char* refuses_private(uint32_t m) {
-  return m > 0 && private_threads(m) < 32 ? "shared memory does not hold so many sums of 32 threads"
-                                          : NULL;
-}
-
-static tg_status reduce_private(const tg_reduction* what) {
-  const unsigned threads = private_threads(what->m);
-  TG_TRY(
-      tg_cuda_status(cudaFuncSetAttribute(add_private, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)private_bytes()),
-                     0, "asking for shared memory"));
-  add_private<<<BLOCKS, threads, (size_t)threads * what->m * sizeof(double)>>>(
-      *what, (double*)what->scratch);
-  return join(what);
-}
-
-static __global__ void __launch_bounds__(512) add_block(const tg_reduction r) {
-  extern __shared__ double own[];
-  for (uint32_t b = threadIdx.x; b < r.m; b += blockDim.x) own[b] = 0;
+  double* mine = own + threadIdx.x % copies;
+  each_item(r, [&](uint32_t bin, double value) { atomicAdd(mine + bin * copies, value); });
   __syncthreads();
-  each_item(r, [&](uint32_t bin, double value) { atomicAdd(own + bin, value); });
-  __syncthreads();
-  for (uint32_t b = threadIdx.x; b < r.m; b += blockDim.x)
-    if (own[b] != 0) atomicAdd(r.sums + b, own[b]);
+  if (copies <= 32) /* a thread for each sum */
+    for (uint32_t b = threadIdx.x; b < r.m; b += blockDim.x) {
+      double sum = 0;
+      for (uint32_t c = 0; c < copies; c++) sum += own[b * copies + (c + b) % copies];
+      if (sum != 0) atomicAdd(r.sums + b, sum);
+    }
+  else /* a warp */
+    for (uint32_t b = threadIdx.x / 32; b < r.m; b += blockDim.x / 32) {
+      double sum = 0;
+      for (uint32_t c = threadIdx.x % 32; c < copies; c += 32) sum += own[b * copies + c];
+      sum = warp_sum(sum);
+      if (threadIdx.x % 32 == 0 && sum != 0) atomicAdd(r.sums + b, sum);
+    }
 }
 
 static const char* refuses_block(uint32_t m) {
-  return m > 6000 ? "shared memory holds at most 6000 sums" : NULL;
+  return m > tg_cuda_shared_bytes() / sizeof(double) ? "shared memory does not hold so many sums"
+                                                     : NULL;
+}
+
+/* The most copies of which two blocks have room: of few sums one for each thread, as many would
+ * meet. */
+static uint32_t copies_of_block(uint32_t m) {
+  const size_t room = tg_cuda_shared_bytes() / 2 - 2048;
+  uint32_t copies = m < 64 ? 512 : 32;
+  while (copies > 1 && (size_t)m * copies * sizeof(double) > room) copies /= 2;
+  return copies;
 }
 
 static tg_status reduce_block(const tg_reduction* what) {
+  const uint32_t copies = copies_of_block(what->m);
   TG_TRY(tg_cuda_zero(what->sums, what->m * sizeof(double)));
-  add_block<<<BLOCKS, 512, what->m * sizeof(double)>>>(*what);
+  TG_TRY(tg_cuda_status(cudaFuncSetAttribute(add_block, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             (int)tg_cuda_shared_bytes()),
+                        0, "asking for shared memory"));
+  add_block<<<BLOCKS, 512, (size_t)what->m * copies * sizeof(double)>>>(*what, copies);
   return tg_cuda_queued("a reduction");
-}
-
-enum { CHUNK_THREADS = 256, CHUNK_ITEMS = 1024 };
-
-/* Block after block takes chunks; thread t adds to the bins t, t + CHUNK_THREADS, ... of the block.
- */
-static __global__ void __launch_bounds__(CHUNK_THREADS)
-    add_chunks(const tg_reduction r, double* partial) {
-  __shared__ uint32_t bins[CHUNK_ITEMS];
-  __shared__ double values[CHUNK_ITEMS];
-  double* mine = partial + (size_t)blockIdx.x * r.m;
-  for (uint32_t b = threadIdx.x; b < r.m; b += CHUNK_THREADS) mine[b] = 0;
-  for (size_t begin = (size_t)blockIdx.x * CHUNK_ITEMS; begin < r.count;
-       begin += (size_t)gridDim.x * CHUNK_ITEMS) {
-    const int n = (int)(r.count - begin < CHUNK_ITEMS ? r.count - begin : CHUNK_ITEMS);
-    __syncthreads();
-    for (int i = threadIdx.x; i < n; i += CHUNK_THREADS) {
-      bins[i] = r.bins[begin + i];
-      values[i] = r.values[begin + i];
-    }
-    __syncthreads();
-    for (int i = 0; i < n; i++)
-      if (bins[i] % CHUNK_THREADS == threadIdx.x) mine[bins[i]] += values[i];
-  }
-}
-
-static tg_status reduce_chunks(const tg_reduction* what) {
-  add_chunks<<<BLOCKS, CHUNK_THREADS>>>(*what, (double*)what->scratch);
-  return join(what);
 }
 
 extern const tg_reduce_version tg_cuda_reduces[] = {
     {"atomic", false, NULL, NULL, reduce_atomic},
     {"scalars", true, refuses_scalars, scratch_of_blocks, reduce_scalars},
-    {"private", true, refuses_private, scratch_of_blocks, reduce_private},
+    {"private", true, tg_cuda_refuses_private, tg_cuda_scratch_private, tg_cuda_reduce_private},
     {"private atomic", false, refuses_block, NULL, reduce_block},
-    {"chunks", true, NULL, scratch_of_blocks, reduce_chunks},
+    {"chunks", true, NULL, tg_cuda_scratch_chunks, tg_cuda_reduce_chunks},
     {NULL, false, NULL, NULL, NULL},
 };
 
@@ -216,16 +175,19 @@ extern const tg_reduce_version tg_cuda_reduces[] = {
 static __global__ void __launch_bounds__(512) read_all(const tg_reduction r) {
   double sum = 0;
   uint32_t bits = 0;
-  each_item(r, [&](uint32_t bin, double value) {
-    sum += value;
-    bits ^= bin;
+  each_group(r, [&](const item_group& g) {
+#pragma unroll
+    for (int k = 0; k < GROUP_LANE; k++) {
+      sum += g.value[k];
+      bits ^= g.bin[k];
+    }
   });
   sum = warp_sum(sum + bits);
   if (threadIdx.x % 32 == 0) atomicAdd(r.sums, sum);
 }
 
 tg_status tg_cuda_stream(const tg_reduction* what) {
-  read_all<<<BLOCKS, 512>>>(*what);
+  read_all<<<2 * (unsigned)tg_cuda_multiprocessors(), 512>>>(*what);
   return tg_cuda_queued("reading");
 }
 

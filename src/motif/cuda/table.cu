@@ -35,6 +35,18 @@ int tg_cuda_multiprocessors(void) {
   return count;
 }
 
+size_t tg_cuda_shared_bytes(void) {
+  static int bytes;
+  if (bytes == 0) bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  return (size_t)bytes;
+}
+
+size_t tg_cuda_shared_bytes_of_multiprocessor(void) {
+  static int bytes;
+  if (bytes == 0) bytes = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  return (size_t)bytes;
+}
+
 int tg_cuda_capability(void) {
   return 10 * attribute(cudaDevAttrComputeCapabilityMajor) +
          attribute(cudaDevAttrComputeCapabilityMinor);
@@ -72,7 +84,7 @@ static tg_status download(void* to, const void* from, size_t bytes) {
 static const tg_motif_memory memory = {allocate, release, upload, download, synchronize};
 
 extern const tg_motif_table tg_motif_table_cuda = {
-    "cuda",          check,         describe,       false,         &memory,
-    tg_cuda_filters, tg_cuda_fills, NULL,           tg_cuda_scans, tg_cuda_reduces,
-    tg_cuda_expects, tg_cuda_copy,  tg_cuda_stream,
+    "cuda",          check,         describe,       false,          &memory,
+    tg_cuda_filters, tg_cuda_fills, NULL,           tg_cuda_scans,  tg_cuda_reduces,
+    tg_cuda_expects, tg_cuda_copy,  tg_cuda_stream, tg_cuda_denses,
 };
