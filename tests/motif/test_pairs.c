@@ -44,6 +44,14 @@ static const test_case CASES[] = {
     {1, 70, 77, 200, 1, false, false, 30, false},
     {130, 256, 30, 70, 3, false, false, 0, false}, /* many particles, hardly any hit */
     {64, 64, 20, 66, 2, false, false, 0, false},   /* full states */
+    {8, 128, 1, 3000, 2, false, false, 16, false}, /* few rows: warps share the columns */
+    {8, 200, 40, 1500, 2, false, false, 16, false},
+    {8, 128, 65, 700, 2, false, false, 16, false},
+    {4, 640, 70, 300, 2, false, false, 0, false},   /* many words, any orbital */
+    {33, 400, 40, 300, 4, false, false, 16, false}, /* the most particles that are folded */
+    {40, 330, 140, 0, 5, true, true, 16, false},    /* more, and an odd number of words */
+    {3, 400, 50, 260, 5, false, false, 30, false},  /* all are hits */
+    {8, 512, 600, 0, 2, true, true, 14, false},
 };
 
 /* What the definition says. */
@@ -426,6 +434,43 @@ static void tiles_skip_no_hit(void** state) {
   }
 }
 
+/* Fills on devices of rows with many hits, or many columns: what puts them in order has ways for
+ * each (motif/cuda/sort.cu). Hosts have none, and would take long. */
+static void long_rows_are_filled(void** state) {
+  (void)state;
+  static const test_case cases[] = {
+      {8, 128, 3, 270000, 2, false, false, 24,
+       false}, /* hundreds of hits in too many columns for bits */
+      {4, 64, 2, 270000, 3, false, false, 10, false}, /* a hundred thousand and more */
+      {4, 64, 9, 20000, 2, false, false, 10, false},  /* by bits */
+      {6, 320, 5, 20011, 3, false, false, 40, false},
+  };
+  bool tried = false;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    int index = 0;
+    for (const tg_motif_table* t = tables_next(&index); t != NULL; t = tables_next(&index)) {
+      if (t->host || strcmp(t->name, "cuda") != 0) continue;
+      tg_states rows, columns;
+      make_states(&cases[k], cases[k].rows, 90 + 2 * k, &rows);
+      make_states(&cases[k], cases[k].columns, 91 + 2 * k, &columns);
+      tg_pairs pairs = {.rows = rows, .columns = columns, .d = cases[k].d, .threads = 1};
+      expected e;
+      expect_hits(&pairs, &e);
+      assert_int_equal(tg_motif_states_upload(t, &rows, &pairs.rows), TG_OK);
+      assert_int_equal(tg_motif_states_upload(t, &columns, &pairs.columns), TG_OK);
+      try_filters(t, &pairs, &e);
+      try_fills(t, &pairs, &e);
+      tg_motif_states_free(t, &pairs.rows);
+      tg_motif_states_free(t, &pairs.columns);
+      expected_free(&e);
+      tg_states_free(&rows);
+      tg_states_free(&columns);
+      tried = true;
+    }
+  }
+  if (!tried) skip();
+}
+
 /* ref's count, or fill (with a cursor), in slices of rows, by as many threads as there are. */
 static void ref_in_slices(const tg_pairs* pairs, expected* e, uint32_t* cursor) {
   enum { SLICES = 500 };
@@ -474,6 +519,7 @@ int main(void) {
       cmocka_unit_test(blocks_keep_global_numbers),
       cmocka_unit_test(slices_are_sets),
       cmocka_unit_test(tiles_skip_no_hit),
+      cmocka_unit_test(long_rows_are_filled),
       cmocka_unit_test(a_large_rectangle_agrees),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

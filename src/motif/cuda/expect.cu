@@ -73,7 +73,7 @@ static tg_status expect_atomic(const tg_expectation* what, void* scratch) {
   const size_t bytes = (size_t)TG_OPERATOR_COUNT * what->m * sizeof(double);
   const bool shared = bytes <= 32768;
   const atomic_taker taker = {what->x, what->y, what->m, shared, what->sums};
-  const dim3 grid = sweep_grid(p, (size_t)SWEEP_ROWS * SWEEP_WARPS, 32 * 8, false,
+  const dim3 grid = sweep_grid(p, (size_t)SWEEP_ROWS * SWEEP_WARPS, 32 * 8,
                                (size_t)tg_cuda_multiprocessors() * 48);
   sweep_words<METHOD_WORD64, 1, 8, true>
       <<<grid, 32 * SWEEP_WARPS, shared ? bytes : 0>>>(*p, taker, SWEEP_ROWS);

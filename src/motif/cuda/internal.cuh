@@ -31,6 +31,8 @@ size_t tg_cuda_shared_bytes(void);
 size_t tg_cuda_shared_bytes_of_multiprocessor(void);
 /** 10 * major + minor of GPU 0; 0 where there is none. */
 int tg_cuda_capability(void);
+/** The most shared memory that a block of GPU 0 may ask for, bytes; 0 where there is none. */
+int tg_cuda_shared_limit(void);
 
 static inline size_t tg_cuda_blocks(size_t items, size_t of_each) {
   return (items + of_each - 1) / of_each;

@@ -32,19 +32,29 @@ extern const tg_filter_version tg_cuda_filters[] = {
     const pair_sink sink = {kind, cursor, offsets, hits};                                          \
     return call;                                                                                   \
   }
-FILL(array_ranked, SINK_RANKED, tg_cuda_sweep_array(pairs, &sink))
+
+/* In order by sorting: slots in order from the start would take a warp that has the row for itself,
+ * and there are too few of these. */
+#define RANKED(name, unordered)                                                                    \
+  static tg_status name(const tg_pairs* pairs, const uint64_t* offsets, uint32_t* cursor,          \
+                        uint32_t* hits) {                                                          \
+    TG_TRY(unordered(pairs, offsets, cursor, hits));                                               \
+    return tg_cuda_sort_hits(pairs, offsets, hits);                                                \
+  }
+FILL(array_cursor, SINK_CURSOR, tg_cuda_sweep_array(pairs, &sink))
+RANKED(array_ranked, array_cursor)
 FILL(word64_cursor, SINK_CURSOR, tg_cuda_sweep_word64(pairs, &sink, false))
 FILL(word64_aggregated, SINK_AGGREGATED, tg_cuda_sweep_word64(pairs, &sink, false))
-FILL(word64_ranked, SINK_RANKED, tg_cuda_sweep_word64(pairs, &sink, false))
+RANKED(word64_ranked, word64_cursor)
 FILL(bits_cursor, SINK_CURSOR, tg_cuda_sweep_bits(pairs, &sink, false))
 FILL(bits_aggregated, SINK_AGGREGATED, tg_cuda_sweep_bits(pairs, &sink, false))
-FILL(bits_ranked, SINK_RANKED, tg_cuda_sweep_bits(pairs, &sink, false))
+RANKED(bits_ranked, bits_cursor)
 FILL(folded_aggregated, SINK_AGGREGATED, tg_cuda_sweep_bits(pairs, &sink, true))
-FILL(folded_ranked, SINK_RANKED, tg_cuda_sweep_bits(pairs, &sink, true))
+RANKED(folded_ranked, folded_aggregated)
 FILL(mma_aggregated, SINK_AGGREGATED, tg_cuda_sweep_mma(pairs, &sink))
-FILL(mma_ranked, SINK_RANKED, tg_cuda_sweep_mma(pairs, &sink))
+RANKED(mma_ranked, mma_aggregated)
 FILL(wgmma_aggregated, SINK_AGGREGATED, tg_cuda_sweep_wgmma(pairs, &sink))
-FILL(wgmma_ranked, SINK_RANKED, tg_cuda_sweep_wgmma(pairs, &sink))
+RANKED(wgmma_ranked, wgmma_aggregated)
 
 extern const tg_fill_version tg_cuda_fills[] = {
     {"array ranked", "array", true, tg_pairs_need_array, array_ranked},

@@ -16,5 +16,7 @@ tg_status tg_cuda_sweep_mma(const tg_pairs* pairs, const pair_sink* sink);
 const char* tg_cuda_refuses_mma(const tg_pairs* pairs);
 tg_status tg_cuda_sweep_wgmma(const tg_pairs* pairs, const pair_sink* sink);
 const char* tg_cuda_refuses_wgmma(const tg_pairs* pairs);
+/** Puts the hits of each row, which a fill left in any order, into rising order (sort.cu). */
+tg_status tg_cuda_sort_hits(const tg_pairs* pairs, const uint64_t* offsets, uint32_t* hits);
 
 #endif

@@ -52,6 +52,8 @@ int tg_cuda_capability(void) {
          attribute(cudaDevAttrComputeCapabilityMinor);
 }
 
+int tg_cuda_shared_limit(void) { return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
+
 static tg_status allocate(size_t bytes, const char* what, void** out) {
   *out = NULL;
   if (bytes == 0) return TG_OK;

@@ -3,14 +3,27 @@
  *
  * With N particles in both states, a pair is a hit where popcount(x & y) >= N - d. Binary tensor
  * cores compute these counts for 8 or more columns at a time; each lane of a warp gets, of each
- * 8 columns j, four: of the rows lane / 4 and lane / 4 + 8, columns 8 j + 2 (lane % 4) and the
- * next. Whether any of many counts is a hit is decided at once (mma.cu, wgmma.cu); only then is
- * each looked at, into one mask a lane: bit 4 j + 2 h + b is row lane / 4 + 8 h, column 8 j + 2
- * (lane % 4) + b. */
+ * 8 columns j, four: of the rows g = lane / 4 and g + 8, columns 8 j + 2 t and the next, t = lane %
+ * 4. Whether any of many counts is a hit is decided at once (mma.cu, wgmma.cu); only then do they
+ * become *words* of 32 columns, a bit for each:
+ *
+ *   1. the counts of one row and four j are added up as four bytes, each so that bit 7 says hit;
+ *      the bit of byte j, moved to 8 j + 2 t + b, is where column 8 j + 2 t + b belongs
+ *   2. the four lanes of a row hold bits of four words; by three exchanges each gets one whole word
+ *
+ * so that all lanes have hits of their own to count or to write.
+ *
+ * States of more words than the counters take are *folded*: half word q is or-ed into slot q %
+ * SLOTS. Shared orbitals then fall on shared bits, save where several orbitals of a state fall on
+ * one; of these there are c = N - popcount(fold). One more half word holds c ones from bit 0 on, so
+ * that two of them share min(c, c') bits, and altogether two states share no fewer bits than
+ * orbitals: a bound, for up to 33 particles. */
 #ifndef TG_MOTIF_CUDA_TENSOR_CUH
 #define TG_MOTIF_CUDA_TENSOR_CUH
 
 #include "motif/cuda/walk.cuh"
+
+enum { FOLD_PARTICLES = 33, TENSOR_BODIES = 127 /* at most; a byte holds 128 + d */ };
 
 /* 32 bits of a state, of number q; 0 behind its words, and where there is no such state. */
 static __device__ __forceinline__ uint32_t half_word(const tg_states& s, uint64_t i, bool there,
@@ -19,121 +32,81 @@ static __device__ __forceinline__ uint32_t half_word(const tg_states& s, uint64_
   return __ldg((const uint32_t*)(s.bits + (size_t)(q / 2) * s.stride + i) + q % 2);
 }
 
-/* Masks of 8 columns each four bits: of 64 columns, or of 128. */
-static __device__ __forceinline__ int ones_of(uint32_t mask) { return __popc(mask); }
-static __device__ __forceinline__ int ones_of(uint64_t mask) { return __popcll(mask); }
-static __device__ __forceinline__ int lowest_of(uint32_t mask) { return __ffs((int)mask) - 1; }
-static __device__ __forceinline__ int lowest_of(uint64_t mask) {
-  return __ffsll((long long)mask) - 1;
-}
-
-/* The bits of one row (bit 4 j + b) that are to be kept. */
-template <class MASK>
-static __device__ __forceinline__ MASK row_bits(const tg_pairs& p, MASK mask, int half,
-                                                uint32_t row, uint32_t row_end, uint32_t column,
-                                                uint32_t end, bool ragged) {
-  MASK bits = mask >> 2 * half & (MASK)0x3333333333333333u;
-  if (row >= row_end) return 0;
-  if (!ragged) return bits;
-  for (MASK left = bits; left; left &= left - 1) {
-    const int i = lowest_of(left);
-    const uint32_t c = column + 8 * (i / 4) + i % 4;
-    if (c >= end || !pair_counts(p, row, c)) bits &= ~((MASK)1 << i);
-  }
-  return bits;
-}
-
-/* Where a lane's hits of a row go: behind those of the lanes of the row before it. A row's hits get
- * neighbouring slots, by one atomic. */
-template <class MASK>
-static __device__ __forceinline__ void append_masks(const pair_sink& sink, const MASK (&bits)[2],
-                                                    uint32_t first, uint32_t column) {
-  const int lane = threadIdx.x % 32, t = lane % 4;
-  uint32_t before[2], base[2] = {0, 0};
+/* The fold of a state, and its ones. */
+template <int SLOTS>
+static __device__ __forceinline__ void fold_state(const tg_states& s, uint64_t i,
+                                                  uint32_t (&fold)[SLOTS + 1]) {
 #pragma unroll
-  for (int half = 0; half < 2; half++) { /* both atomics are on their way together */
-    const uint32_t own = (uint32_t)ones_of(bits[half]);
-    uint32_t sum = own;
-    const uint32_t one = __shfl_up_sync(~0u, sum, 1);
-    if (t >= 1) sum += one;
-    const uint32_t two = __shfl_up_sync(~0u, sum, 2);
-    if (t >= 2) sum += two;
-    before[half] = sum - own;
-    if (t == 3 && sum > 0) base[half] = atomicAdd(sink.counts + first + lane / 4 + 8 * half, sum);
-  }
+  for (int k = 0; k <= SLOTS; k++) fold[k] = 0;
+  const unsigned long long* from = (const unsigned long long*)s.bits + i;
+  for (uint32_t w = 0; w < s.words; w += SLOTS) { /* SLOTS words are 2 SLOTS half words */
 #pragma unroll
-  for (int half = 0; half < 2; half++) {
-    base[half] = __shfl_sync(~0u, base[half], lane | 3);
-    if (bits[half] == 0) continue;
-    uint32_t* to =
-        sink.hits + sink.offsets[first + lane / 4 + 8 * half] + base[half] + before[half];
-    for (MASK left = bits[half]; left; left &= left - 1) {
-      const int i = lowest_of(left);
-      *to++ = column + 8 * (i / 4) + i % 4;
+    for (int k = 0; k < SLOTS; k++) {
+      const uint64_t word = w + k < s.words ? __ldg(from + (size_t)(w + k) * s.stride) : 0;
+      fold[2 * k % SLOTS] |= (uint32_t)word;
+      fold[(2 * k + 1) % SLOTS] |= (uint32_t)(word >> 32);
     }
   }
+  int c = (int)s.particles;
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) c -= __popc(fold[k]);
+  fold[SLOTS] = c >= 32 ? ~0u : (1u << c) - 1;
 }
 
-/* A row's hits get the next slots in their order; found: how many it has. */
-template <class MASK>
-static __device__ __forceinline__ void rank_masks(const pair_sink& sink, const MASK (&bits)[2],
-                                                  uint32_t first, uint32_t column,
-                                                  uint32_t* found) {
-  const int lane = threadIdx.x % 32, t = lane % 4;
-#pragma unroll
-  for (int half = 0; half < 2; half++) {
-    const int place = lane / 4 + 8 * half;
-    MASK others[4];
-    uint32_t sum = 0;
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      others[k] = __shfl_sync(~0u, bits[half], lane - t + k);
-      sum += (uint32_t)ones_of(others[k]);
-    }
-    const uint32_t base = found[place];
-    __syncwarp();
-    if (t == 0) found[place] = base + sum;
-    if (bits[half] == 0) continue;
-    const uint64_t offset = sink.offsets[first + place] + base;
-    for (MASK left = bits[half]; left; left &= left - 1) {
-      const int i = lowest_of(left), j = i / 4;
-      const MASK below = ((MASK)1 << 4 * j) - 1;
-      uint32_t rank = (uint32_t)(i % 4 == 1 && (bits[half] >> (i - 1) & 1));
-#pragma unroll
-      for (int k = 0; k < 4; k++) {
-        rank += (uint32_t)ones_of(others[k] & below);
-        if (k < t) rank += (uint32_t)__popc((uint32_t)(others[k] >> 4 * j) & 3);
-      }
-      sink.hits[offset + rank] = column + 8 * j + i % 4;
-    }
-  }
+/* What is added to four counts that are bytes, so that those of needed or more have bit 7. Counts
+ * are at most needed + 127, and needed at most 128. */
+static __device__ __forceinline__ uint32_t byte_bias(int needed) {
+  return (uint32_t)(128 - needed) * 0x01010101u;
 }
 
-/* The warp's hits among width columns, by their masks; found: shared, of its 16 rows, which are of
- * no other warp. */
-template <class MASK>
-static __device__ __noinline__ void take_masks(const tg_pairs& p, const pair_sink& sink, MASK mask,
-                                               uint32_t first, uint32_t row_end, uint32_t begin,
-                                               uint32_t end, int width, uint32_t* found) {
-  const int lane = threadIdx.x % 32, t = lane % 4;
-  const uint32_t column = begin + 2 * t;
-  const bool ragged = p.once || begin + width > end;
-  MASK bits[2];
-#pragma unroll
-  for (int half = 0; half < 2; half++)
-    bits[half] = row_bits(p, mask, half, first + lane / 4 + 8 * half, row_end, column, end, ragged);
-  if (sink.kind == SINK_AGGREGATED) append_masks(sink, bits, first, column);
-  if (sink.kind == SINK_RANKED) rank_masks(sink, bits, first, column, found);
-  if (sink.kind == SINK_COUNT) {
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-      uint32_t sum = (uint32_t)ones_of(bits[half]);
-      sum += __shfl_xor_sync(~0u, sum, 1);
-      sum += __shfl_xor_sync(~0u, sum, 2);
-      if (t == 0) found[lane / 4 + 8 * half] += sum;
-    }
+static __device__ __forceinline__ uint32_t four_bytes(int c0, int c1, int c2, int c3,
+                                                      uint32_t bias) {
+  return ((uint32_t)c0 + bias) + (uint32_t)c1 * 0x100u + (uint32_t)c2 * 0x10000u +
+         (uint32_t)c3 * 0x1000000u;
+}
+
+/* The lane's bits of a word, from two numbers of four bytes: of even columns, of odd ones. */
+static __device__ __forceinline__ uint32_t lane_bits(uint32_t even, uint32_t odd, int t) {
+  return ((even & 0x80808080u) >> 1 | (odd & 0x80808080u)) >> (6 - 2 * t);
+}
+
+/* Four lanes with four values each: lane t gets the OR of their values t. */
+static __device__ __forceinline__ uint32_t exchange(const uint32_t (&v)[4], int t) {
+  const bool upper = t & 2, odd = t & 1;
+  const uint32_t a = (upper ? v[2] : v[0]) | __shfl_xor_sync(~0u, upper ? v[0] : v[2], 2);
+  const uint32_t b = (upper ? v[3] : v[1]) | __shfl_xor_sync(~0u, upper ? v[1] : v[3], 2);
+  return (odd ? b : a) | __shfl_xor_sync(~0u, odd ? a : b, 1);
+}
+
+/* Without rows and columns that are not there, or that do not count. */
+static __device__ __forceinline__ uint32_t kept_word(const tg_pairs& p, uint32_t word, uint32_t row,
+                                                     uint32_t row_end, uint32_t column,
+                                                     uint32_t end) {
+  if (row >= row_end || column >= end) return 0;
+  if (end - column < 32) word &= (1u << (end - column)) - 1;
+  if (p.once) {
+    const int64_t skip = (int64_t)(p.first_row + row + 1) - (int64_t)(p.first_column + column);
+    if (skip > 0) word = skip < 32 ? word & ~0u << skip : 0;
   }
-  __syncwarp();
+  return word;
+}
+
+/* Only the pairs of a word that are hits by all words of the states. */
+static __device__ __forceinline__ uint32_t exact_word(const tg_pairs& p, uint32_t word,
+                                                      uint32_t row, uint32_t column) {
+  for (uint32_t left = word; left; left &= left - 1) {
+    const int bit = __ffs((int)left) - 1;
+    int differing = 0;
+    for (uint32_t w = 0; w < p.rows.words && differing <= 2 * p.d; w++)
+      differing += __popcll(p.rows.bits[w * p.rows.stride + row] ^
+                            p.columns.bits[w * p.columns.stride + column + bit]);
+    if (differing > 2 * p.d) word &= ~(1u << bit);
+  }
+  return word;
+}
+
+static __device__ __forceinline__ void write_word(uint32_t* to, uint32_t word, uint32_t column) {
+  for (; word; word &= word - 1) *to++ = column + (uint32_t)__ffs((int)word) - 1;
 }
 
 #endif

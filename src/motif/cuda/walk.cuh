@@ -3,7 +3,9 @@
  *
  * Without tiles, block x has so many rows, and all columns. With tiles it has tile x, so many rows
  * at a time, and the columns of its spans. Columns come in chunks that rise; block y of Y takes
- * every Y-th chunk of a span, so that where Y is 1, a row meets its columns in their order. */
+ * every Y-th chunk of a span, and where one warp holds all rows, each of its warps every (Y *
+ * warps)-th.
+ */
 #ifndef TG_MOTIF_CUDA_WALK_CUH
 #define TG_MOTIF_CUDA_WALK_CUH
 
@@ -23,8 +25,8 @@ static __device__ __forceinline__ row_walk row_walk_start(const tg_pairs& p, uin
 }
 
 typedef struct column_walk {
-  uint64_t at, end, step;
-  uint64_t skip; /* columns before this one meet none of the rows (once) */
+  uint64_t at, end, start, step; /* start: where in a span */
+  uint64_t skip;                 /* columns before this one meet none of the rows (once) */
   uint32_t span, last, length;
 } column_walk;
 
@@ -34,16 +36,24 @@ static __device__ __forceinline__ void column_walk_span(const tg_pairs& p, colum
     w->at = w->end = 0;
     return;
   }
-  w->at = (tiles ? p.spans[2 * (size_t)w->span] : 0) + (uint64_t)blockIdx.y * w->length;
+  w->at = (tiles ? p.spans[2 * (size_t)w->span] : 0) + w->start;
   w->end = tiles ? p.spans[2 * (size_t)w->span + 1] : p.columns.count;
 }
 
-/** row: the first of the rows. */
+/** A block's warps would have no rows but for one: they share the columns instead. */
+static __device__ __forceinline__ bool one_warp_holds_rows(const tg_pairs& p, uint32_t rows) {
+  return p.tile_count == 0 && p.rows.count <= rows;
+}
+
+/** row: the first of the rows. shares: 1, or the warps of the block, of which this is number share.
+ */
 static __device__ __forceinline__ column_walk column_walk_start(const tg_pairs& p,
                                                                 const row_walk& rows, uint64_t row,
-                                                                uint32_t length) {
+                                                                uint32_t length, uint32_t shares,
+                                                                uint32_t share) {
   column_walk w;
-  w.step = (uint64_t)gridDim.y * length;
+  w.start = ((uint64_t)blockIdx.y * shares + share) * length;
+  w.step = (uint64_t)gridDim.y * shares * length;
   w.length = length;
   w.span = rows.span;
   w.last = rows.last;
@@ -81,8 +91,7 @@ static __device__ __forceinline__ bool pair_counts(const tg_pairs& p, uint32_t r
 typedef enum sink_kind {
   SINK_COUNT,      /* counted in shared memory, added to counts at the end */
   SINK_CURSOR,     /* an atomic of the row's cursor for each hit */
-  SINK_AGGREGATED, /* one for all hits that a warp has at a time */
-  SINK_RANKED,     /* no atomic: a row's hits are one warp's, in their order (one block y) */
+  SINK_AGGREGATED, /* one for all hits that a warp has in a row at a time */
 } sink_kind;
 
 typedef struct pair_sink {
@@ -93,12 +102,12 @@ typedef struct pair_sink {
 } pair_sink;
 
 /** How a grid is cut: blocks x of so many rows, and enough blocks y to fill the GPU. */
-static inline dim3 sweep_grid(const tg_pairs* pairs, size_t rows, size_t chunk, bool ranked,
+static inline dim3 sweep_grid(const tg_pairs* pairs, size_t rows, size_t chunk,
                               size_t blocks_wanted) {
   const size_t x =
       pairs->tile_count > 0 ? pairs->tile_count : tg_cuda_blocks(pairs->rows.count, rows);
   const size_t chunks = tg_cuda_blocks(pairs->columns.count, chunk);
-  size_t y = ranked || x == 0 ? 1 : tg_cuda_blocks(blocks_wanted, x);
+  size_t y = x == 0 ? 1 : tg_cuda_blocks(blocks_wanted, x);
   if (y > chunks) y = chunks;
   if (y > 65535) y = 65535;
   return dim3((unsigned)x, (unsigned)(y > 0 ? y : 1));

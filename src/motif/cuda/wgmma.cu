@@ -2,14 +2,14 @@
 /* The filter on binary tensor cores by wgmma, of four warps: for compute capability 9.0a, for which
  * alone this file is compiled (wgmma.cmake).
  *
- * A warpgroup keeps 64 rows in registers; the block's columns come through a ring of stages in
- * shared memory, by asynchronous copies. wgmma counts 64 x 128 pairs of 256 bits; while one
- * warpgroup of a multiprocessor looks at its counts, others count.
+ * A warpgroup keeps 4 times 64 rows in registers; the block's columns come through a ring of stages
+ * in shared memory. wgmma counts 64 x 128 pairs of 256 bits while the warps look at the counts of
+ * the one before it, in the other half of the registers. Looking is what limits it: a maximum of
+ * three for each two counts, 64 clocks for a tile of a multiprocessor's four schedulers; the tensor
+ * cores take 26.
  *
- * States of up to 128 bits leave half of the 256 free, and there both sides have so many common
- * ones that a hit is a count with the bit P set, P a power of two: an OR of all counts, one
- * operation for two, says whether there is one. Without free bits the largest count decides: one
- * for one.
+ * States of up to 256 bits are copied as they are, by asynchronous copies; longer ones are folded
+ * to 224 bits and 32 ones (tensor.cuh), and what passes is counted by all words, pair by pair.
  *
  * Shared memory of 128 columns and 256 bits: pieces of 8 columns x 16 bytes (128 bytes: column n %
  * 8 after the other), for each 8 columns two, the lower 128 bits first. In the descriptor's words,
@@ -17,7 +17,18 @@
 #include "motif/cuda/pairs.cuh"
 #include "motif/cuda/tensor.cuh"
 
-enum { TILE = 128 /* columns */, TILE_BYTES = 32 * TILE, STAGES = 4 };
+enum {
+  TILE = 128, /* columns */
+  TILE_BYTES = 32 * TILE,
+  TILES = 8, /* of a stage */
+  COLUMNS = TILES * TILE,
+  STAGE_BYTES = TILES * TILE_BYTES,
+  STAGES = 3,
+  PARTS = 4, /* of 64 rows, of a warpgroup */
+  GROUPS = 2,
+  ROWS = 64 * PARTS * GROUPS, /* of a block */
+  THREADS = 128 * GROUPS,
+};
 
 #if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #error "this file is for compute_90a alone"
@@ -28,17 +39,18 @@ static __device__ __forceinline__ uint64_t describe(const void* tile) {
   return (address & 0x3ffff) >> 4 | (uint64_t)(128 >> 4) << 16 | (uint64_t)(256 >> 4) << 32;
 }
 
-/* c = (add ? c : 0) + counts of 64 rows (a: four half words a lane) and 128 columns. */
+/* c = counts of 64 rows (a: four half words a lane) and 128 columns; queued as a group. */
 static __device__ __forceinline__ void count_tile(int (&c)[64], const uint32_t (&a)[4],
-                                                  uint64_t columns, bool add) {
+                                                  uint64_t columns) {
   asm volatile(
-      "{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"
+      "wgmma.fence.sync.aligned;\n{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "{%64, %65, %66, %67}, %68, add;\n}"
+      "{%64, %65, %66, %67}, %68, add;\n}\n"
+      "wgmma.commit_group.sync.aligned;"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]), "+r"(c[4]), "+r"(c[5]), "+r"(c[6]),
         "+r"(c[7]), "+r"(c[8]), "+r"(c[9]), "+r"(c[10]), "+r"(c[11]), "+r"(c[12]), "+r"(c[13]),
         "+r"(c[14]), "+r"(c[15]), "+r"(c[16]), "+r"(c[17]), "+r"(c[18]), "+r"(c[19]), "+r"(c[20]),
@@ -49,74 +61,166 @@ static __device__ __forceinline__ void count_tile(int (&c)[64], const uint32_t (
         "+r"(c[49]), "+r"(c[50]), "+r"(c[51]), "+r"(c[52]), "+r"(c[53]), "+r"(c[54]), "+r"(c[55]),
         "+r"(c[56]), "+r"(c[57]), "+r"(c[58]), "+r"(c[59]), "+r"(c[60]), "+r"(c[61]), "+r"(c[62]),
         "+r"(c[63])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(columns), "r"((int)add));
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(columns), "r"(0)
+      : "memory");
 }
 
-static __device__ __forceinline__ void before_counting() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-static __device__ __forceinline__ void wait_for_counts(int (&c)[64]) {
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+/* Waits until no more than LEFT of the queued tiles are on their way; c is of one that is not. */
+template <int LEFT>
+static __device__ __forceinline__ void wait_for(int (&c)[64]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 #pragma unroll
   for (int i = 0; i < 64; i++) asm volatile("" : "+r"(c[i])::"memory"); /* not read before */
 }
 
-/* Where word w of column n lies in a stage of COLUMNS. */
-template <int COLUMNS>
+/* Where word w of column n lies in a stage. */
 static __device__ __forceinline__ uint32_t place_of(uint32_t n, uint32_t w) {
-  return ((w / 4) * (COLUMNS / TILE) + n / TILE) * TILE_BYTES + n % TILE / 8 * 256 +
-         w % 4 / 2 * 128 + n % 8 * 16 + w % 2 * 8;
+  return n / 8 * 256 + w / 2 * 128 + n % 8 * 16 + w % 2 * 8;
 }
 
 /* Queues the copy of columns begin ... end - 1 into a stage; zeros behind the end. */
-template <int COLUMNS>
 static __device__ __forceinline__ void copy_stage(const tg_states& s, char* stage, uint32_t begin,
                                                   uint32_t end) {
-  for (uint32_t e = threadIdx.x; e < COLUMNS * s.words; e += blockDim.x) {
-    const uint32_t n = e % COLUMNS, w = e / COLUMNS;
+  const uint32_t to = (uint32_t)__cvta_generic_to_shared(stage);
+#pragma unroll
+  for (uint32_t n = threadIdx.x; n < COLUMNS; n += THREADS) {
     const bool there = begin + n < end;
-    const uint64_t* from = s.bits + w * s.stride + (there ? begin + n : begin);
-    const uint32_t to = (uint32_t)__cvta_generic_to_shared(stage + place_of<COLUMNS>(n, w));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from),
-                 "r"(there ? 8 : 0)
-                 : "memory");
+    const uint64_t* from = s.bits + (there ? begin + n : begin);
+    for (uint32_t w = 0; w < s.words; w++, from += s.stride)
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + place_of(n, w)),
+                   "l"(from), "r"(there ? 8 : 0)
+                   : "memory");
   }
 }
 
-/* KC: pieces of 256 bits; TILES: of a stage. limit: what a hit reaches; ones: of a row in its free
- * half (PADDED). */
-template <int KC, bool PADDED, int GROUPS, int TILES>
-__global__ void __launch_bounds__(128 * GROUPS, 4 / GROUPS)
-    sweep_wgmma(const __grid_constant__ tg_pairs p, const __grid_constant__ pair_sink sink,
-                int limit, int ones) {
-  constexpr int COLUMNS = TILES * TILE, STAGE_BYTES = 32 * COLUMNS * KC;
-  extern __shared__ __align__(128) char stages[];
-  __shared__ uint32_t found[64 * GROUPS];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (uint32_t i = threadIdx.x; i < STAGES * STAGE_BYTES / 8; i += blockDim.x) {
-    const bool upper = i / 16 % 2 == 1; /* 128 bytes of lower bits, 128 of upper */
-    ((uint64_t*)stages)[i] = PADDED && upper ? ~0ull : 0;
+static __device__ __forceinline__ void fold_stage(const tg_states& s, char* stage, uint32_t begin,
+                                                  uint32_t end) {
+  for (uint32_t n = threadIdx.x; n < COLUMNS && begin + n < end; n += THREADS) {
+    uint32_t fold[8];
+    fold_state<7>(s, begin + n, fold);
+    *(uint4*)(stage + place_of(n, 0)) = make_uint4(fold[0], fold[1], fold[2], fold[3]);
+    *(uint4*)(stage + place_of(n, 2)) = make_uint4(fold[4], fold[5], fold[6], fold[7]);
   }
-  for (row_walk rows = row_walk_start(p, 64 * GROUPS); rows.begin < rows.limit;
-       rows.begin += 64 * GROUPS) {
-    const uint32_t first = rows.begin + 16 * warp;
+}
+
+template <bool FOLDED>
+static __device__ __forceinline__ void fill_stage(const tg_states& s, char* stage, uint32_t begin,
+                                                  uint32_t end) {
+  if (FOLDED)
+    fold_stage(s, stage, begin, end);
+  else
+    copy_stage(s, stage, begin, end);
+}
+
+/* Half words t and t + 4 of row and of row + 8, t = lane % 4, as wgmma wants them. */
+template <bool FOLDED>
+static __device__ __forceinline__ void load_rows(const tg_states& s, uint32_t row, uint32_t limit,
+                                                 int t, uint32_t (&a)[4]) {
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const uint32_t r = row + 8 * k;
+    if (FOLDED) {
+      uint32_t fold[8];
+      fold_state<7>(s, min(r, limit - 1), fold);
+      a[k] = t == 0 ? fold[0] : t == 1 ? fold[1] : t == 2 ? fold[2] : fold[3];
+      a[k + 2] = t == 0 ? fold[4] : t == 1 ? fold[5] : t == 2 ? fold[6] : fold[7];
+    } else {
+      a[k] = half_word(s, r, r < limit, t);
+      a[k + 2] = half_word(s, r, r < limit, t + 4);
+    }
+  }
+}
+
+/* The hits of a warp among 16 rows (word of row and of row + 8: 32 columns from column on). */
+template <bool FOLDED>
+static __device__ __forceinline__ void take_rows(const tg_pairs& p, const pair_sink& sink,
+                                                 uint32_t (&word)[2], uint32_t row,
+                                                 uint32_t row_end, uint32_t column, uint32_t end,
+                                                 uint32_t* found) {
+  const int lane = threadIdx.x % 32, t = lane % 4;
+  uint32_t own[2], before[2], base[2] = {0, 0};
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const uint32_t r = row + 8 * k;
+    word[k] = kept_word(p, word[k], r, row_end, column, end);
+    if (FOLDED) word[k] = exact_word(p, word[k], r, column);
+    own[k] = (uint32_t)__popc(word[k]);
+  }
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < 2; k++) { /* a row's four lanes get neighbouring slots, by one atomic */
+    uint32_t sum = own[k];
+    const uint32_t one = __shfl_up_sync(~0u, sum, 1);
+    if (t >= 1) sum += one;
+    const uint32_t two = __shfl_up_sync(~0u, sum, 2);
+    if (t >= 2) sum += two;
+    before[k] = sum - own[k];
+    if (t < 3 || sum == 0) continue;
+    if (sink.kind == SINK_COUNT)
+      found[8 * k] += sum;
+    else
+      base[k] = atomicAdd(sink.counts + row + 8 * k, sum);
+  }
+  __syncwarp();
+  if (sink.kind == SINK_COUNT) return;
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    base[k] = __shfl_sync(~0u, base[k], lane | 3);
+    if (word[k] == 0) continue;
+    write_word(sink.hits + sink.offsets[row + 8 * k] + base[k] + before[k], word[k], column);
+  }
+}
+
+/* What a warp does with the counts of its 16 rows and a tile. */
+template <bool FOLDED>
+static __device__ __forceinline__ void look_at(const int (&c)[64], const tg_pairs& p,
+                                               const pair_sink& sink, int needed, uint32_t row,
+                                               uint32_t row_end, uint32_t column, uint32_t end,
+                                               uint32_t* found) {
+  int most[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int i = 0; i < 64; i += 2) most[i / 2 % 4] = max(max(most[i / 2 % 4], c[i]), c[i + 1]);
+  if (!__any_sync(~0u, max(max(most[0], most[1]), max(most[2], most[3])) >= needed)) return;
+  const int t = threadIdx.x % 4;
+  const uint32_t bias = byte_bias(needed);
+  uint32_t word[2];
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    uint32_t bits[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const int* from = c + 16 * j + 2 * k;
+      bits[j] = lane_bits(four_bytes(from[0], from[4], from[8], from[12], bias),
+                          four_bytes(from[1], from[5], from[9], from[13], bias), t);
+    }
+    word[k] = exchange(bits, t);
+  }
+  take_rows<FOLDED>(p, sink, word, row, row_end, column + 32 * t, end, found);
+}
+
+template <bool FOLDED>
+__global__ void __launch_bounds__(THREADS, 1)
+    sweep_wgmma(const __grid_constant__ tg_pairs p, const __grid_constant__ pair_sink sink,
+                int needed) {
+  extern __shared__ __align__(128) char stages[];
+  __shared__ uint32_t found[ROWS];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = lane % 4;
+  const int place = warp / 4 * 64 * PARTS + warp % 4 * 16 + lane / 4; /* first row of the lane */
+  for (uint32_t i = threadIdx.x; i < STAGES * STAGE_BYTES / 16; i += THREADS)
+    ((uint4*)stages)[i] = make_uint4(0, 0, 0, 0);
+  for (row_walk rows = row_walk_start(p, ROWS); rows.begin < rows.limit; rows.begin += ROWS) {
     __syncthreads();
-    for (uint32_t r = threadIdx.x; r < 64 * GROUPS; r += blockDim.x) found[r] = 0;
-    uint32_t a[KC][4];
+    for (uint32_t r = threadIdx.x; r < ROWS; r += THREADS) found[r] = 0;
+    const uint32_t row = rows.begin + place, limit = rows.limit;
+    uint32_t a[PARTS][4];
 #pragma unroll
-    for (int kc = 0; kc < KC; kc++)
-#pragma unroll
-      for (int k = 0; k < 4; k++) {
-        const uint32_t row = first + lane / 4 + 8 * (k % 2);
-        a[kc][k] = half_word(p.rows, row, row < rows.limit, 8 * kc + 4 * (k / 2) + lane % 4);
-        const int mine = ones - 32 * (lane % 4);
-        if (PADDED && k >= 2) a[kc][k] = mine >= 32 ? ~0u : mine > 0 ? (1u << mine) - 1 : 0;
-      }
-    column_walk ahead = column_walk_start(p, rows, rows.begin, COLUMNS), walk = ahead;
+    for (int part = 0; part < PARTS; part++)
+      load_rows<FOLDED>(p.rows, row + 64 * part, limit, t, a[part]);
+    column_walk ahead = column_walk_start(p, rows, rows.begin, COLUMNS, 1, 0), walk = ahead;
     uint32_t begin, end;
     for (int s = 0; s < STAGES - 1; s++) {
       if (column_walk_next(p, &ahead, &begin, &end))
-        copy_stage<COLUMNS>(p.columns, stages + s * STAGE_BYTES, begin, end);
+        fill_stage<FOLDED>(p.columns, stages + s * STAGE_BYTES, begin, end);
       asm volatile("cp.async.commit_group;" ::: "memory");
     }
     for (int s = 0; column_walk_next(p, &walk, &begin, &end); s = (s + 1) % STAGES) {
@@ -125,83 +229,64 @@ __global__ void __launch_bounds__(128 * GROUPS, 4 / GROUPS)
       __syncthreads();
       uint32_t next, stop;
       if (column_walk_next(p, &ahead, &next, &stop))
-        copy_stage<COLUMNS>(p.columns, stages + (s + STAGES - 1) % STAGES * STAGE_BYTES, next,
-                            stop);
+        fill_stage<FOLDED>(p.columns, stages + (s + STAGES - 1) % STAGES * STAGE_BYTES, next, stop);
       asm volatile("cp.async.commit_group;" ::: "memory");
+      const uint64_t columns = describe(stages + s * STAGE_BYTES);
 #pragma unroll 1
-      for (uint32_t tile = 0; tile < COLUMNS / TILE && begin + tile * TILE < end; tile++) {
-        const char* columns = stages + s * STAGE_BYTES + tile * TILE_BYTES;
-        int c[64];
-        before_counting();
-#pragma unroll
-        for (int kc = 0; kc < KC; kc++)
-          count_tile(c, a[kc], describe(columns + kc * (COLUMNS / TILE) * TILE_BYTES), kc > 0);
-        wait_for_counts(c);
-        bool near;
-        if (PADDED) {
-          uint32_t bits = 0;
-#pragma unroll
-          for (int i = 0; i < 64; i += 2) bits |= (uint32_t)c[i] | (uint32_t)c[i + 1];
-          near = bits & (uint32_t)limit;
-        } else {
-          int most = c[0];
-#pragma unroll
-          for (int i = 1; i < 64; i++) most = max(most, c[i]);
-          near = most >= limit;
-        }
-        if (!__any_sync(~0u, near)) continue;
-        uint64_t mask = 0;
-#pragma unroll
-        for (int i = 0; i < 64; i++) mask |= (uint64_t)(c[i] >= limit) << i;
-        take_masks(p, sink, mask, first, rows.limit, begin + tile * TILE, end, TILE,
-                   found + 16 * warp);
+      for (uint32_t column = begin; column < end; column += TILE) {
+        const uint64_t tile = columns + (column - begin) / TILE * (TILE_BYTES >> 4);
+        int even[64], odd[64]; /* of parts 0 and 2, 1 and 3 */
+        count_tile(even, a[0], tile);
+        count_tile(odd, a[1], tile);
+        wait_for<1>(even);
+        look_at<FOLDED>(even, p, sink, needed, row, limit, column, end, found + place);
+        count_tile(even, a[2], tile);
+        wait_for<1>(odd);
+        look_at<FOLDED>(odd, p, sink, needed, row + 64, limit, column, end, found + place + 64);
+        count_tile(odd, a[3], tile);
+        wait_for<1>(even);
+        look_at<FOLDED>(even, p, sink, needed, row + 128, limit, column, end, found + place + 128);
+        wait_for<0>(odd);
+        look_at<FOLDED>(odd, p, sink, needed, row + 192, limit, column, end, found + place + 192);
       }
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();
     if (sink.kind == SINK_COUNT)
-      for (uint32_t r = threadIdx.x; r < 64 * GROUPS && rows.begin + r < rows.limit;
-           r += blockDim.x)
+      for (uint32_t r = threadIdx.x; r < ROWS && rows.begin + r < limit; r += THREADS)
         if (found[r] > 0) atomicAdd(sink.counts + rows.begin + r, found[r]);
   }
 }
 
-template <int KC, bool PADDED, int GROUPS, int TILES>
+template <bool FOLDED>
 static tg_status launch(const tg_pairs* pairs, const pair_sink* sink) {
-  constexpr int COLUMNS = TILES * TILE, BYTES = STAGES * 32 * COLUMNS * KC;
   bool work;
   TG_TRY(sweep_begin(pairs, sink->counts, &work));
   if (!work) return TG_OK;
-  const int needed = (int)pairs->rows.particles - pairs->d;
-  int limit = needed, ones = 0;
-  if (PADDED) { /* counts reach N + ones < 2 limit, so that one bit tells */
-    for (limit = 1; limit < needed || limit <= pairs->d;) limit *= 2;
-    ones = limit - needed;
-  }
   static bool known; /* of this instance */
   if (!known)
-    TG_TRY(tg_cuda_status(cudaFuncSetAttribute(sweep_wgmma<KC, PADDED, GROUPS, TILES>,
-                                               cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES),
-                          0, "asking for shared memory"));
+    TG_TRY(tg_cuda_status(
+        cudaFuncSetAttribute(sweep_wgmma<FOLDED>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             STAGES * STAGE_BYTES),
+        0, "asking for shared memory"));
   known = true;
-  const dim3 grid = sweep_grid(pairs, 64 * GROUPS, COLUMNS, sink->kind == SINK_RANKED,
-                               (size_t)tg_cuda_multiprocessors() * 4 / GROUPS * 8);
-  sweep_wgmma<KC, PADDED, GROUPS, TILES><<<grid, 128 * GROUPS, BYTES>>>(*pairs, *sink, limit, ones);
+  const dim3 grid = sweep_grid(pairs, ROWS, COLUMNS, (size_t)tg_cuda_multiprocessors() * 8);
+  sweep_wgmma<FOLDED><<<grid, THREADS, STAGES * STAGE_BYTES>>>(
+      *pairs, *sink, (int)pairs->rows.particles - pairs->d);
   return tg_cuda_queued("a filter on tensor cores");
 }
 
 tg_status tg_cuda_sweep_wgmma(const tg_pairs* pairs, const pair_sink* sink) {
-  const uint32_t words = pairs->rows.words;
-  /* at most 128 ones fit; more bodies than that are rare */
-  if (words <= 2 && pairs->d < 32 && pairs->rows.particles <= 128)
-    return launch<1, true, 2, 4>(pairs, sink);
-  if (words <= 4) return launch<1, false, 4, 4>(pairs, sink);
-  if (words <= 8) return launch<2, false, 2, 2>(pairs, sink);
-  return launch<4, false, 2, 1>(pairs, sink);
+  return pairs->rows.words <= 4 ? launch<false>(pairs, sink) : launch<true>(pairs, sink);
 }
 
 const char* tg_cuda_refuses_wgmma(const tg_pairs* pairs) {
   if (tg_cuda_capability() / 10 != 9) return "wgmma needs a GPU of compute capability 9.0";
-  if (pairs && pairs->rows.words > 16) return "wgmma holds states of up to 1,024 orbitals";
+  if (tg_cuda_shared_limit() < STAGES * STAGE_BYTES + (int)(ROWS * sizeof(uint32_t)))
+    return "wgmma needs 98 KiB of shared memory a block";
+  if (pairs && pairs->d > TENSOR_BODIES) return "tensor cores' versions take up to 127 bodies";
+  if (pairs && pairs->rows.particles > 128) return "wgmma takes up to 128 particles";
+  if (pairs && pairs->rows.words > 4 && pairs->rows.particles > FOLD_PARTICLES)
+    return "wgmma takes more than 256 orbitals of up to 33 particles only";
   return tg_pairs_need_bits(pairs);
 }

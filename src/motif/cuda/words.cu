@@ -8,12 +8,10 @@ static tg_status launch(const tg_pairs* pairs, const pair_sink* sink) {
   bool work;
   TG_TRY(sweep_begin(pairs, sink->counts, &work));
   if (!work) return TG_OK;
-  const bool ranked = sink->kind == SINK_RANKED;
-  /* without a split of the columns, fewer rows a warp keep more warps busy */
-  const int rows = ranked && pairs->rows.count < 600000 ? 16 : SWEEP_ROWS;
-  const dim3 grid = sweep_grid(pairs, (size_t)rows * SWEEP_WARPS, 32 * C, ranked,
+  const dim3 grid = sweep_grid(pairs, (size_t)SWEEP_ROWS * SWEEP_WARPS, 32 * C,
                                (size_t)tg_cuda_multiprocessors() * 48);
-  sweep_words<METHOD, W, C, FOLD><<<grid, 32 * SWEEP_WARPS>>>(*pairs, pair_taker{*sink}, rows);
+  sweep_words<METHOD, W, C, FOLD>
+      <<<grid, 32 * SWEEP_WARPS>>>(*pairs, pair_taker{*sink}, SWEEP_ROWS);
   return tg_cuda_queued("a filter");
 }
 

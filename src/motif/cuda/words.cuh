@@ -108,17 +108,10 @@ struct pair_taker {
       if (hit) sink.hits[offset + atomicAdd(sink.counts + row, 1u)] = column;
       return;
     }
+    const int leader = __ffs((int)votes) - 1;
     uint32_t base = 0;
-    if (sink.kind == SINK_RANKED) {
-      base = *found;
-      __syncwarp();
-      if (lane == 0) *found = base + (uint32_t)__popc(votes);
-    } else {
-      const int leader = __ffs((int)votes) - 1;
-      if (lane == leader) base = atomicAdd(sink.counts + row, (uint32_t)__popc(votes));
-      base = __shfl_sync(~0u, base, leader);
-    }
-    __syncwarp();
+    if (lane == leader) base = atomicAdd(sink.counts + row, (uint32_t)__popc(votes));
+    base = __shfl_sync(~0u, base, leader);
     if (hit) sink.hits[offset + base + rank] = column;
   }
   __device__ __forceinline__ void row_done(uint32_t row, uint32_t found) const {
@@ -168,10 +161,11 @@ __global__ void __launch_bounds__(32 * SWEEP_WARPS)
   __shared__ uint32_t found[SWEEP_WARPS][SWEEP_ROWS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, most = 2 * p.d;
   taker.start(rows_of_warp);
+  const bool alone = one_warp_holds_rows(p, rows_of_warp);
   const uint32_t rows_of_block = (uint32_t)rows_of_warp * SWEEP_WARPS;
   for (row_walk rows = row_walk_start(p, rows_of_block); rows.begin < rows.limit;
        rows.begin += rows_of_block) {
-    const uint32_t first = rows.begin + warp * rows_of_warp;
+    const uint32_t first = rows.begin + (alone ? 0 : warp * rows_of_warp);
     if (first >= rows.limit) break;
     const int count = min((uint32_t)rows_of_warp, rows.limit - first);
     __syncwarp();
@@ -180,7 +174,8 @@ __global__ void __launch_bounds__(32 * SWEEP_WARPS)
       found[warp][r] = 0;
     }
     __syncwarp();
-    column_walk walk = column_walk_start(p, rows, first, 32 * C);
+    column_walk walk =
+        column_walk_start(p, rows, first, 32 * C, alone ? SWEEP_WARPS : 1, alone ? warp : 0);
     uint32_t begin, end;
     while (column_walk_next(p, &walk, &begin, &end)) {
       uint64_t column[C][W];
