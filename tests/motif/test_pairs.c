@@ -441,7 +441,7 @@ static void long_rows_are_filled(void** state) {
   static const test_case cases[] = {
       {8, 128, 3, 270000, 2, false, false, 24,
        false}, /* hundreds of hits in too many columns for bits */
-      {4, 64, 2, 270000, 3, false, false, 10, false}, /* a hundred thousand and more */
+      {4, 64, 2, 600000, 3, false, false, 10, false}, /* a hundred thousand and more */
       {4, 64, 9, 20000, 2, false, false, 10, false},  /* by bits */
       {6, 320, 5, 20011, 3, false, false, 40, false},
   };
