@@ -8,8 +8,8 @@
  * two counts. Each 16 rows have a maximum of their own, so that few counts are made once more and
  * looked at, and that no chain of operations is long. (Counts that begin at -(N - d), so that an
  * AND of them tells, cost as many operations and another operand of every mma: two thirds of the
- * speed.) Few rows are 16 to a warp, and where one warp holds all of them, the warps of a block
- * take turns at the columns. */
+ * speed.) Most of the time is mma's own, with which the maxima hardly overlap. Few rows are 16 to a
+ * warp, and where one warp holds all of them, the warps of a block take turns at the columns. */
 #include "motif/cuda/mma.cuh"
 #include "motif/cuda/pairs.cuh"
 

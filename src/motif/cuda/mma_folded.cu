@@ -5,8 +5,8 @@
  * memory; its eight warps meet them with 128 folded rows each, as in mma.cu. The bound is close: of
  * 8 particles in 1,024 orbitals, 9e-6 of the pairs pass where 4e-6 are hits, and without a bias to
  * low orbitals fewer than 1e-6. Where two tiles of 16 rows have a pair that passes, all words of
- * theirs are counted, 128 bits at a time. What limits it is the second level's cache, from which
- * every block reads all words of all columns. */
+ * theirs are counted, 128 bits at a time. Beside mma it costs time that every block reads all words
+ * of all columns: hence many rows to a block. */
 #include "motif/cuda/mma.cuh"
 #include "motif/cuda/pairs.cuh"
 

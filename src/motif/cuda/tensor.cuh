@@ -17,13 +17,13 @@
  * SLOTS. Shared orbitals then fall on shared bits, save where several orbitals of a state fall on
  * one; of these there are c = N - popcount(fold). One more half word holds c ones from bit 0 on, so
  * that two of them share min(c, c') bits, and altogether two states share no fewer bits than
- * orbitals: a bound, for up to 33 particles. */
+ * orbitals: a bound. It holds for up to 33 particles; with more, c may pass 32. */
 #ifndef TG_MOTIF_CUDA_TENSOR_CUH
 #define TG_MOTIF_CUDA_TENSOR_CUH
 
 #include "motif/cuda/walk.cuh"
 
-enum { FOLD_PARTICLES = 33, TENSOR_BODIES = 127 /* at most; a byte holds 128 + d */ };
+enum { FOLD_PARTICLES = 33 /* at most */, TENSOR_BODIES = 127 /* a byte holds 128 + d */ };
 
 /* 32 bits of a state, of number q; 0 behind its words, and where there is no such state. */
 static __device__ __forceinline__ uint32_t half_word(const tg_states& s, uint64_t i, bool there,

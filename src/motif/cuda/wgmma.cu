@@ -4,9 +4,10 @@
  *
  * A warpgroup keeps 4 times 64 rows in registers; the block's columns come through a ring of stages
  * in shared memory. wgmma counts 64 x 128 pairs of 256 bits while the warps look at the counts of
- * the one before it, in the other half of the registers. Looking is what limits it: a maximum of
- * three for each two counts, 64 clocks for a tile of a multiprocessor's four schedulers; the tensor
- * cores take 26.
+ * the one before it, in the other half of the registers. For a tile the tensor cores take 64
+ * clocks, and looking, a maximum of three for each two counts, 74 of a multiprocessor's four
+ * schedulers; both together take 198. No tile is on its way at the end of a loop: the compiler
+ * would make every tile wait for the one before.
  *
  * States of up to 256 bits are copied as they are, by asynchronous copies; longer ones are folded
  * to 224 bits and 32 ones (tensor.cuh), and what passes is counted by all words, pair by pair.
