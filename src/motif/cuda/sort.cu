@@ -106,10 +106,9 @@ static __device__ void sort_by_bits(uint32_t* hits, uint64_t n, uint32_t* bits, 
       list[rank_of(hit, fours, before)] = hit;
     }
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < n; i += SORT_THREADS) {
-      bits[list[i] / 32] = 0;
-      hits[i] = list[i];
-    }
+    for (uint32_t i = threadIdx.x; i < n; i += SORT_THREADS) hits[i] = list[i];
+    for (uint32_t g = threadIdx.x; g < words / 4; g += SORT_THREADS)
+      ((uint4*)bits)[g] = make_uint4(0, 0, 0, 0);
   } else {
     for (uint32_t g = threadIdx.x; g < words / 4; g += SORT_THREADS) {
       uint32_t* to = hits + before[g];
