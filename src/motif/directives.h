@@ -8,8 +8,9 @@
  *   middle  over the spans of a row's tile (one without tiles), in order
  *   INNER   over columns: workers and vectors, threads and lanes
  *
- * or one level, FLAT, over rows or items, with all parallelism there. What a region reads are local
- * variables (TG_PAIRS_LOCALS): pointers are the device's already, scalars are copied to it. */
+ * or one level, FLAT, over rows or items, with all parallelism there (blocks of several rows or of
+ * parts of rows: motif/directives_blocks.h). What a region reads are local variables
+ * (TG_PAIRS_LOCALS): pointers are the device's already, scalars are copied to it. */
 #ifndef TG_MOTIF_DIRECTIVES_H
 #define TG_MOTIF_DIRECTIVES_H
 
@@ -110,61 +111,11 @@
     return TG_OK;                                                                                  \
   }
 
-/** The same, four rows to a team, so that a column is loaded once for four pairs. A group that
- * ends a tile, or the rows, has its last row several times, and those counts are dropped. */
-#define TG_COUNT_FOUR(id, OUTER, MIDDLE, INNER, FEW)                                               \
-  static tg_status id(const tg_pairs* pairs, uint32_t* counts) {                                   \
-    TG_PAIRS_LOCALS(pairs)                                                                         \
-    const uint32_t group_count = row_count / 4 + (row_count % 4 > 0);                              \
-    OUTER(counts)                                                                                  \
-    for (uint32_t g = 0; g < group_count; g++) {                                                   \
-      uint32_t r = 4 * g, stop = row_count - r < 4 ? row_count : r + 4;                            \
-      while (r < stop) {                                                                           \
-        TG_ROW_SPANS                                                                               \
-        uint32_t last = stop - 1;                                                                  \
-        if (tile_count > 0) last = tg_last_in_tile(tile_rows, tile_count, r, last);                \
-        const uint32_t r0 = r, r1 = r + 1 < last ? r + 1 : last;                                   \
-        const uint32_t r2 = r + 2 < last ? r + 2 : last, r3 = r + 3 < last ? r + 3 : last;         \
-        const uint64_t w0 = row_low[r0], w1 = row_low[r1], w2 = row_low[r2], w3 = row_low[r3];     \
-        uint32_t total0 = 0, total1 = 0, total2 = 0, total3 = 0;                                   \
-        MIDDLE                                                                                     \
-        for (uint32_t s = first_span; s < last_span; s++) {                                        \
-          TG_ROW_SPAN                                                                              \
-          uint32_t found0 = 0, found1 = 0, found2 = 0, found3 = 0;                                 \
-          INNER(reduction(+ : found0, found1, found2, found3))                                     \
-          for (uint32_t c = begin; c < end; c++) {                                                 \
-            const uint64_t column = column_low[c];                                                 \
-            if ((uint32_t)__builtin_popcountll(w0 ^ column) <= differ) found0 += FEW(r0);          \
-            if ((uint32_t)__builtin_popcountll(w1 ^ column) <= differ) found1 += FEW(r1);          \
-            if ((uint32_t)__builtin_popcountll(w2 ^ column) <= differ) found2 += FEW(r2);          \
-            if ((uint32_t)__builtin_popcountll(w3 ^ column) <= differ) found3 += FEW(r3);          \
-          }                                                                                        \
-          total0 += found0, total1 += found1, total2 += found2, total3 += found3;                  \
-        }                                                                                          \
-        counts[r0] = total0;                                                                       \
-        if (r1 > r0) counts[r1] = total1;                                                          \
-        if (r2 > r1) counts[r2] = total2;                                                          \
-        if (r3 > r2) counts[r3] = total3;                                                          \
-        r = last + 1;                                                                              \
-      }                                                                                            \
-    }                                                                                              \
-    TG_END                                                                                         \
-    return TG_OK;                                                                                  \
-  }
-
-/* In a group of four, once has cut the columns for its first row alone. */
-#define TG_FEW_OF(row)                                                                             \
-  ((!once || (int64_t)c > (int64_t)(row) + shift) &&                                               \
-           tg_few_differ(row_orbital + (row), row_stride, column_orbital + c, column_stride,       \
-                         particles, differ)                                                        \
-       ? 1                                                                                         \
-       : 0)
-
 /** Counts of rows, a row to a thread. */
 #define TG_COUNT_FLAT(id, FLAT, method, few)                                                       \
   static tg_status id(const tg_pairs* pairs, uint32_t* counts) {                                   \
     TG_PAIRS_LOCALS(pairs)                                                                         \
-    FLAT(TG_PAIRS_POINTERS, counts)                                                                \
+    FLAT(row_count, TG_PAIRS_POINTERS, counts)                                                     \
     for (uint32_t r = 0; r < row_count; r++) {                                                     \
       TG_ROW_##method;                                                                             \
       TG_ROW_SPANS                                                                                 \
@@ -216,7 +167,7 @@
                       uint32_t* hits) {                                                            \
     TG_PAIRS_LOCALS(pairs)                                                                         \
     (void)cursor;                                                                                  \
-    FLAT(TG_PAIRS_POINTERS, offsets, hits)                                                         \
+    FLAT(row_count, TG_PAIRS_POINTERS, offsets, hits)                                              \
     for (uint32_t r = 0; r < row_count; r++) {                                                     \
       TG_ROW_##method;                                                                             \
       TG_ROW_SPANS                                                                                 \

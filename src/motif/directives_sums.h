@@ -3,12 +3,13 @@
  * and fill: plain C loops, with the pragmas handed in.
  *
  *   SERIAL(pointers)   before a block: one thread of the device runs it
- *   FLAT(pointers)     before a loop: all parallelism over it; queued, in order
+ *   FLAT(n, pointers)  before a loop of n: all parallelism over it; queued, in order
  */
 #ifndef TG_MOTIF_DIRECTIVES_SUMS_H
 #define TG_MOTIF_DIRECTIVES_SUMS_H
 
 #include "motif/directives.h"
+#include "motif/directives_blocks.h"
 #include "motif/operators.h"
 #include "motif/reduce.h"
 #include "motif/scan.h"
@@ -40,20 +41,106 @@
     (void)scratch, (void)threads;                                                                  \
     TG_BEGIN(threads)                                                                              \
     QUEUE {                                                                                        \
-      LEVEL(in, out)                                                                               \
+      LEVEL(count + 1, in, out)                                                                    \
       for (size_t i = 0; i <= count; i++) out[i] = i == 0 ? 0 : in[i - 1];                         \
       for (; 2 * stride <= count; stride *= 2) {                                                   \
-        LEVEL(out)                                                                                 \
+        LEVEL(count / (2 * stride), out)                                                           \
         for (size_t k = 1; k <= count / (2 * stride); k++)                                         \
           out[2 * stride * k] += out[2 * stride * k - stride];                                     \
       }                                                                                            \
       for (; stride >= 1; stride /= 2) {                                                           \
         if (count < 3 * stride) continue;                                                          \
-        LEVEL(out)                                                                                 \
+        LEVEL((count - stride) / (2 * stride), out)                                                \
         for (size_t k = 1; k <= (count - stride) / (2 * stride); k++)                              \
           out[2 * stride * k + stride] += out[2 * stride * k];                                     \
       }                                                                                            \
       JOIN                                                                                         \
+    }                                                                                              \
+    TG_END                                                                                         \
+    return TG_OK;                                                                                  \
+  }
+
+/* Chunks of a level of two_pass, one to a thread, and the room of all levels' sums. */
+enum { TG_SCAN_CHUNK = 256, TG_SCAN_LEVELS = 8 };
+static inline size_t tg_scan_chunks(size_t count) {
+  return count > 0 ? (count + TG_SCAN_CHUNK - 1) / TG_SCAN_CHUNK : 1;
+}
+static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
+  size_t all = 0;
+  do {
+    count = tg_scan_chunks(count);
+    all += count;
+  } while (count > 1);
+  return all * width;
+}
+
+/* The sums of chunks, of `from` into `to`; and within chunks the sums before each number, from what
+ * is before the chunk. */
+#define TG_SCAN_UP(FLAT, chunks, length, from, to)                                                 \
+  FLAT(chunks, from, to)                                                                           \
+  for (size_t p = 0; p < chunks; p++) {                                                            \
+    const size_t end =                                                                             \
+        length - p * TG_SCAN_CHUNK < TG_SCAN_CHUNK ? length : (p + 1) * TG_SCAN_CHUNK;             \
+    to[p] = 0;                                                                                     \
+    for (size_t i = p * TG_SCAN_CHUNK; i < end; i++) to[p] += from[i];                             \
+  }
+
+/** Sums of chunks first, of chunks of these and so on, then down again: few launches, each element
+ * read twice and written once. A thread goes along a chunk, so neighbouring threads do not load
+ * neighbouring memory, which only the first-level cache makes up for. */
+#define TG_SCAN_TWO_PASS(id, FLAT, in_type, out_type)                                              \
+  static tg_status id(size_t count, const in_type* in, out_type* out, void* scratch,               \
+                      int threads) {                                                               \
+    out_type* sums[TG_SCAN_LEVELS];                                                                \
+    size_t lengths[TG_SCAN_LEVELS];                                                                \
+    int top = 0;                                                                                   \
+    (void)threads;                                                                                 \
+    TG_BEGIN(threads)                                                                              \
+    sums[0] = scratch;                                                                             \
+    lengths[0] = tg_scan_chunks(count);                                                            \
+    {                                                                                              \
+      const size_t chunks = lengths[0];                                                            \
+      out_type* to = sums[0];                                                                      \
+      TG_SCAN_UP(FLAT, chunks, count, in, to)                                                      \
+    }                                                                                              \
+    for (; lengths[top] > 1; top++) {                                                              \
+      const size_t length = lengths[top], chunks = tg_scan_chunks(length);                         \
+      const out_type* from = sums[top];                                                            \
+      out_type* to = sums[top] + length;                                                           \
+      sums[top + 1] = to;                                                                          \
+      lengths[top + 1] = chunks;                                                                   \
+      TG_SCAN_UP(FLAT, chunks, length, from, to)                                                   \
+    }                                                                                              \
+    for (int level = top - 1; level >= 0; level--) {                                               \
+      const size_t length = lengths[level], chunks = lengths[level + 1];                           \
+      out_type* to = sums[level];                                                                  \
+      const out_type* before = sums[level + 1];                                                    \
+      FLAT(chunks, to, before)                                                                     \
+      for (size_t p = 0; p < chunks; p++) {                                                        \
+        const size_t end =                                                                         \
+            length - p * TG_SCAN_CHUNK < TG_SCAN_CHUNK ? length : (p + 1) * TG_SCAN_CHUNK;         \
+        out_type sum = chunks > 1 ? before[p] : 0;                                                 \
+        for (size_t i = p * TG_SCAN_CHUNK; i < end; i++) {                                         \
+          const out_type number = to[i];                                                           \
+          to[i] = sum;                                                                             \
+          sum += number;                                                                           \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+    {                                                                                              \
+      const size_t chunks = lengths[0];                                                            \
+      const out_type* before = sums[0];                                                            \
+      FLAT(chunks, in, out, before)                                                                \
+      for (size_t p = 0; p < chunks; p++) {                                                        \
+        const size_t end =                                                                         \
+            count - p * TG_SCAN_CHUNK < TG_SCAN_CHUNK ? count : (p + 1) * TG_SCAN_CHUNK;           \
+        out_type sum = chunks > 1 ? before[p] : 0;                                                 \
+        for (size_t i = p * TG_SCAN_CHUNK; i < end; i++) {                                         \
+          out[i] = sum;                                                                            \
+          sum += in[i];                                                                            \
+        }                                                                                          \
+        if (end == count) out[count] = sum;                                                        \
+      }                                                                                            \
     }                                                                                              \
     TG_END                                                                                         \
     return TG_OK;                                                                                  \
@@ -83,11 +170,51 @@
     const uint32_t m = what->m, *bins = what->bins;                                                \
     const double* values = what->values;                                                           \
     double* sums = what->sums;                                                                     \
-    FLAT(sums)                                                                                     \
+    FLAT(m, sums)                                                                                  \
     for (uint32_t b = 0; b < m; b++) sums[b] = 0;                                                  \
-    FLAT(bins, values, sums)                                                                       \
+    FLAT(count, bins, values, sums)                                                                \
     for (size_t i = 0; i < count; i++) {                                                           \
       ADD sums[bins[i]] += values[i];                                                              \
+    }                                                                                              \
+    TG_END                                                                                         \
+    return TG_OK;                                                                                  \
+  }
+
+/* Blocks of items whose sums are added up apart, by the threads of a team: few enough that joining
+ * them costs little. Their sums lie where the model puts an array of a team: GCC's OpenACC, in a
+ * multiprocessor's shared memory. */
+enum { TG_PRIVATE_SUMS = 256, TG_PRIVATE_BLOCKS = 1056, TG_PRIVATE_ITEMS = 4096 };
+static inline uint32_t tg_private_blocks(size_t count) {
+  const size_t blocks = count / TG_PRIVATE_ITEMS;
+  return blocks < 1 ? 1 : blocks > TG_PRIVATE_BLOCKS ? TG_PRIVATE_BLOCKS : (uint32_t)blocks;
+}
+
+/** By atomic updates of a team's sums, then of the sums. BLOCKS(n, pointers) stands before the loop
+ * over teams, INNER before loops over a team's threads. */
+#define TG_REDUCE_PRIVATE(id, FLAT, BLOCKS, INNER, ADD)                                            \
+  static tg_status id(const tg_reduction* what) {                                                  \
+    TG_BEGIN(what->threads)                                                                        \
+    const size_t count = what->count;                                                              \
+    const uint32_t m = what->m, *bins = what->bins, blocks = tg_private_blocks(count);             \
+    const double* values = what->values;                                                           \
+    double* sums = what->sums;                                                                     \
+    FLAT(m, sums)                                                                                  \
+    for (uint32_t b = 0; b < m; b++) sums[b] = 0;                                                  \
+    BLOCKS(blocks, bins, values, sums)                                                             \
+    for (uint32_t p = 0; p < blocks; p++) {                                                        \
+      double own[TG_PRIVATE_SUMS];                                                                 \
+      const size_t first = count / blocks * p;                                                     \
+      const size_t end = p + 1 < blocks ? first + count / blocks : count;                          \
+      INNER()                                                                                      \
+      for (uint32_t b = 0; b < m; b++) own[b] = 0;                                                 \
+      INNER()                                                                                      \
+      for (size_t i = first; i < end; i++) {                                                       \
+        ADD own[bins[i]] += values[i];                                                             \
+      }                                                                                            \
+      INNER()                                                                                      \
+      for (uint32_t b = 0; b < m; b++) {                                                           \
+        ADD sums[b] += own[b];                                                                     \
+      }                                                                                            \
     }                                                                                              \
     TG_END                                                                                         \
     return TG_OK;                                                                                  \
@@ -103,7 +230,7 @@
     for (uint32_t first = 0; first < m; first += 8) {                                              \
       const uint32_t left = m - first < 8 ? m - first : 8;                                         \
       double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;                       \
-      FLAT_SUMS(s0, s1, s2, s3, s4, s5, s6, s7)                                                    \
+      FLAT_SUMS(count, s0, s1, s2, s3, s4, s5, s6, s7)                                             \
       for (size_t i = 0; i < count; i++) {                                                         \
         const uint32_t bin = bins[i] - first; /* those below first wrap, to large ones */          \
         const double value = values[i];                                                            \
@@ -146,7 +273,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
   static void id(uint32_t size, uint32_t parts, const double* of_parts, double* of_groups,         \
                  double* sums) {                                                                   \
     const uint32_t groups = tg_groups_of(parts);                                                   \
-    FLAT(of_parts, of_groups)                                                                      \
+    FLAT((size_t)size* groups, of_parts, of_groups)                                                \
     for (size_t k = 0; k < (size_t)size * groups; k++) {                                           \
       const size_t b = k / groups, first = k % groups * TG_GROUP;                                  \
       const size_t end = first + TG_GROUP < parts ? first + TG_GROUP : parts;                      \
@@ -154,7 +281,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
       for (size_t p = first; p < end; p++) sum += of_parts[b * parts + p];                         \
       of_groups[k] = sum;                                                                          \
     }                                                                                              \
-    FLAT(of_groups, sums)                                                                          \
+    FLAT(size, of_groups, sums)                                                                    \
     for (uint32_t b = 0; b < size; b++) {                                                          \
       double sum = 0;                                                                              \
       for (size_t g = 0; g < groups; g++) sum += of_groups[(size_t)b * groups + g];                \
@@ -170,7 +297,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
     const double* values = what->values;                                                           \
     const uint32_t parts = tg_parts_of(count, m);                                                  \
     double *of_parts = what->scratch, *of_groups = of_parts + (size_t)m * parts;                   \
-    FLAT(bins, values, of_parts)                                                                   \
+    FLAT(parts, bins, values, of_parts)                                                            \
     for (uint32_t p = 0; p < parts; p++) {                                                         \
       for (uint32_t b = 0; b < m; b++) of_parts[(size_t)b * parts + p] = 0;                        \
       for (size_t i = p; i < count; i += parts)                                                    \
@@ -191,7 +318,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
     to += m * apart;                                                                               \
   }
 
-#define TG_HIT_ELEMENTS(x, y, sums, apart_)                                                        \
+#define TG_HIT_ELEMENTS(r, c, x, y, sums, apart_)                                                  \
   tg_difference f;                                                                                 \
   if (tg_difference_find(row_orbital + r, row_stride, column_orbital + c, column_stride,           \
                          (int)particles, (int)differ / 2, &f)) {                                   \
@@ -209,7 +336,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
     const uint32_t m = what->m, size = TG_OPERATOR_COUNT * m;                                      \
     double* sums = what->sums;                                                                     \
     (void)scratch;                                                                                 \
-    FLAT(sums)                                                                                     \
+    FLAT(size, sums)                                                                               \
     for (uint32_t b = 0; b < size; b++) sums[b] = 0;                                               \
     OUTER(x, y, sums)                                                                              \
     for (uint32_t r = 0; r < row_count; r++) {                                                     \
@@ -221,10 +348,34 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
         INNER()                                                                                    \
         for (uint32_t c = begin; c < end; c++) {                                                   \
           if ((uint32_t)__builtin_popcountll(w ^ column_low[c]) <= differ) {                       \
-            TG_HIT_ELEMENTS(x, y, sums, 1)                                                         \
+            TG_HIT_ELEMENTS(r, c, x, y, sums, 1)                                                   \
           }                                                                                        \
         }                                                                                          \
       }                                                                                            \
+    }                                                                                              \
+    TG_END                                                                                         \
+    return TG_OK;                                                                                  \
+  }
+
+/* What a hit of a block (TG_LANE_BLOCK) adds; the lists are compared there and not before. */
+#define TG_ANY_PAIR(...) true
+#define TG_HIT_ADDS(i, row, column)                                                                \
+  { TG_HIT_ELEMENTS(row, column, x, y, sums, 1) }
+
+/** By atomic updates, in blocks of four rows to a thread. */
+#define TG_EXPECT_LANES(id, FLAT, ITEMS, parts, LEAST)                                             \
+  static tg_status id(const tg_expectation* what, void* scratch) {                                 \
+    TG_PAIRS_LOCALS(&what->pairs)                                                                  \
+    TG_LANE_LOCALS(parts)                                                                          \
+    const double *x = what->x, *y = what->y;                                                       \
+    const uint32_t m = what->m, size = TG_OPERATOR_COUNT * m;                                      \
+    double* sums = what->sums;                                                                     \
+    (void)scratch;                                                                                 \
+    FLAT(size, sums)                                                                               \
+    for (uint32_t b = 0; b < size; b++) sums[b] = 0;                                               \
+    ITEMS(item_count, TG_PAIRS_POINTERS, x, y, sums)                                               \
+    for (uint64_t k = 0; k < item_count; k++) {                                                    \
+      TG_LANE_BLOCK(LEAST, TG_ANY_PAIR, TG_LANE_NOTHING, TG_HIT_ADDS, TG_LANE_NOTHING)             \
     }                                                                                              \
     TG_END                                                                                         \
     return TG_OK;                                                                                  \
@@ -239,7 +390,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
     const uint32_t m = what->m, size = TG_OPERATOR_COUNT * m;                                      \
     const uint32_t parts = tg_parts_of(row_count, size);                                           \
     double *of_parts = scratch, *of_groups = of_parts + (size_t)size * parts;                      \
-    FLAT(TG_PAIRS_POINTERS, x, y, of_parts)                                                        \
+    FLAT(parts, TG_PAIRS_POINTERS, x, y, of_parts)                                                 \
     for (uint32_t p = 0; p < parts; p++) {                                                         \
       for (uint32_t b = 0; b < size; b++) of_parts[(size_t)b * parts + p] = 0;                     \
       for (uint32_t r = p; r < row_count; r += parts) {                                            \
@@ -249,7 +400,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
           TG_ROW_SPAN                                                                              \
           for (uint32_t c = begin; c < end; c++) {                                                 \
             if ((uint32_t)__builtin_popcountll(w ^ column_low[c]) <= differ) {                     \
-              TG_HIT_ELEMENTS(x, y, of_parts + p, parts)                                           \
+              TG_HIT_ELEMENTS(r, c, x, y, of_parts + p, parts)                                     \
             }                                                                                      \
           }                                                                                        \
         }                                                                                          \

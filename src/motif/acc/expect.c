@@ -8,6 +8,7 @@ TG_JOIN_PARTS(join, ACC_FLAT)
 
 #define TG_ADD_HERE ACC_ADD
 TG_EXPECT_ATOMIC(atomic, ACC_OUTER, ACC_MIDDLE, ACC_INNER, ACC_FLAT)
+TG_EXPECT_LANES(lanes, ACC_FLAT, ACC_FLAT, ACC_PARTS, TG_LEAST_folded)
 #undef TG_ADD_HERE
 #define TG_ADD_HERE
 TG_EXPECT_PARTS(parts, ACC_FLAT, join)
@@ -22,6 +23,7 @@ static const char* refuses(const tg_pairs* pairs) {
 
 const tg_expect_version tg_acc_expects[] = {
     {"word64 atomic", "word64", false, refuses, NULL, atomic},
+    {"word64 lanes", "word64", false, refuses, NULL, lanes},
     {"word64 parts", "word64", true, refuses, scratch_parts, parts},
     {NULL, NULL, false, NULL, NULL, NULL},
 };

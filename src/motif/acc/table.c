@@ -15,6 +15,11 @@ static bool on_device;
 
 bool tg_acc_on_host(void) { return !on_device; }
 
+int tg_acc_gangs(size_t items) {
+  const size_t lanes = 256, most = 4096, gangs = (items + lanes - 1) / lanes;
+  return (int)(gangs < 1 ? 1 : gangs > most ? most : gangs);
+}
+
 /* The device that $ACC_DEVICE_TYPE names, or a GPU where there is one. */
 static void choose_device(void) {
 #ifdef _OPENACC

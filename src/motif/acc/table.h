@@ -16,6 +16,10 @@ extern const tg_motif_memory tg_acc_memory;
 /** No GPU is used: regions run on the host, on one thread. */
 bool tg_acc_on_host(void);
 
+/** Gangs of eight warps for a loop of so many items: enough for each to have a lane, and no more
+ * than a large GPU holds a few times over. */
+int tg_acc_gangs(size_t items);
+
 /** Host memory of at least so many bytes, kept for the next call: pages touched for the first time
  * would cost more than the copies. NULL where there is not so much. */
 void* tg_acc_staging(size_t bytes);

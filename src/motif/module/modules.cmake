@@ -17,6 +17,7 @@ set_property(SOURCE motif/module.c APPEND PROPERTY COMPILE_DEFINITIONS
   TG_MODULE_INSTALL_DIR="${CMAKE_INSTALL_FULL_LIBDIR}/throng")
 target_link_libraries(throng PUBLIC ${CMAKE_DL_LIBS})
 set(TG_MODULES_MADE "" CACHE INTERNAL "Modules that the tests expect to load")
+set(TG_NVPTX_BY "" CACHE INTERNAL "Of acc and offload, those whose compiler makes code for NVIDIA")
 if(NOT TG_MODULES OR TG_SANITIZE) # their run-time libraries are not instrumented
   return()
 endif()
@@ -79,11 +80,13 @@ find_program(TG_OFFLOAD_COMPILER NAMES gcc-14 gcc-13 gcc-12 gcc DOC "Compiler of
 find_program(TG_CLANG_OFFLOAD NAMES clang-20 clang-19 DOC "Compiler of the backend offload-clang")
 set(TG_NVPTX -foffload=nvptx-none "-foffload-options=nvptx-none=-misa=sm_80 -latomic")
 set(said)
+set(nvptx_by)
 
 if(TG_ACC_COMPILER)
   tg_try_module(${TG_ACC_COMPILER} acc.c works -fopenacc ${TG_NVPTX})
   tg_try_module(${TG_ACC_COMPILER} acc.c host -fopenacc -foffload=disable)
   if(works)
+    list(APPEND nvptx_by acc)
     tg_add_module(${TG_MODULE_BUILD_DIR} acc acc ${TG_ACC_COMPILER} FLAGS -fopenacc ${TG_NVPTX}
       LINK -Wl,-z,notext)
     list(APPEND said "acc (host, NVIDIA)")
@@ -98,6 +101,7 @@ if(TG_OFFLOAD_COMPILER)
   tg_try_module(${TG_OFFLOAD_COMPILER} offload.c works -fopenmp ${TG_NVPTX})
   tg_try_module(${TG_OFFLOAD_COMPILER} offload.c host -fopenmp -foffload=disable)
   if(works)
+    list(APPEND nvptx_by offload)
     tg_add_module(${TG_MODULE_BUILD_DIR} offload offload ${TG_OFFLOAD_COMPILER}
       FLAGS -fopenmp ${TG_NVPTX} LINK -Wl,-z,notext)
     list(APPEND said "offload (host, NVIDIA)")
@@ -118,5 +122,6 @@ tg_add_module(${TG_MODULE_BUILD_DIR}/plain offload offload ${CMAKE_C_COMPILER}
 get_property(made GLOBAL PROPERTY TG_MODULES_MADE)
 list(JOIN made " " made)
 set(TG_MODULES_MADE "${made}" CACHE INTERNAL "Modules that the tests expect to load")
+set(TG_NVPTX_BY "${nvptx_by}" CACHE INTERNAL "Of acc and offload, those whose compiler makes code for NVIDIA")
 list(JOIN said ", " said)
 message(STATUS "Modules: ${said}")

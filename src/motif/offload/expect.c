@@ -9,6 +9,7 @@ TG_JOIN_PARTS(join, OMP_FLAT)
 
 #define TG_ADD_HERE OMP_ADD
 TG_EXPECT_ATOMIC(atomic, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, OMP_FLAT)
+TG_EXPECT_LANES(lanes, OMP_FLAT, OMP_FLAT, OMP_PARTS, TG_LEAST_folded)
 #undef TG_ADD_HERE
 #define TG_ADD_HERE
 TG_EXPECT_PARTS(parts, OMP_FLAT, join)
@@ -23,6 +24,7 @@ static const char* refuses(const tg_pairs* pairs) {
 
 const tg_expect_version tg_offload_expects[] = {
     {"word64 atomic", "word64", false, refuses, NULL, atomic},
+    {"word64 lanes", "word64", false, refuses, NULL, lanes},
     {"word64 parts", "word64", true, refuses, scratch_parts, parts},
     {NULL, NULL, false, NULL, NULL, NULL},
 };

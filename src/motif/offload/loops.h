@@ -38,20 +38,35 @@
 #define BIND_OUTER(...) TG_PRAGMA(omp target teams loop bind(teams) OMP_POINTERS(__VA_ARGS__))
 #define BIND_INNER(...) TG_PRAGMA(omp parallel loop bind(parallel) __VA_ARGS__)
 
-#define OMP_FLAT(...)                                                                              \
-  TG_PRAGMA(omp target teams distribute parallel for simd is_device_ptr(__VA_ARGS__))
+/* GCC gives a team eight warps, and each warp 128 KiB of stack, allocated anew for each region if
+ * that is more than 128 MiB together: about a millisecond. So a short loop says how few teams it
+ * needs. */
+#ifdef __clang__
+#define OMP_TEAMS(count)
+#else
+#define OMP_TEAMS(count) num_teams(tg_offload_teams(count))
+#endif
+#define OMP_FLAT(count, ...)                                                                       \
+  TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(count)                         \
+                is_device_ptr(__VA_ARGS__))
+#define LOOP_FLAT(count, ...)                                                                      \
+  TG_PRAGMA(omp target teams loop OMP_TEAMS(count) is_device_ptr(__VA_ARGS__))
+#define OMP_BLOCKS(count, ...) TG_PRAGMA(omp target teams distribute is_device_ptr(__VA_ARGS__))
 #define OMP_SERIAL(...) TG_PRAGMA(omp target is_device_ptr(__VA_ARGS__))
 #define OMP_ADD TG_PRAGMA(omp atomic update)
 #define OMP_CAPTURE TG_PRAGMA(omp atomic capture)
+
+/* Parts of rows (motif/directives_blocks.h), none on the host, where it is a thread's alone. */
+#define OMP_PARTS (tg_offload_on_host() ? 1 : tg_parts_for(group_count, column_count))
 
 /* A level of the sweep: queued behind the one before, the twin of OpenACC's async. They all depend
  * on the variable out. Queued outside of a parallel region, GCC 12 makes a
  * team of its own for it, after which a later parallel region may hang; so there is one, of one
  * thread. */
 #define OMP_QUEUE TG_PRAGMA(omp parallel num_threads(1))
-#define OMP_LEVEL(...)                                                                             \
-  TG_PRAGMA(omp target teams distribute parallel for simd nowait depend(inout : out)             \
-                firstprivate(stride) is_device_ptr(__VA_ARGS__))
+#define OMP_LEVEL(count, ...)                                                                      \
+  TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(count) nowait                  \
+                depend(inout : out) firstprivate(stride) is_device_ptr(__VA_ARGS__))
 #define OMP_JOIN TG_PRAGMA(omp taskwait)
 
 #include "motif/compare.h"

@@ -9,12 +9,13 @@
 
 enum { MOST_SCALARS = 512, MOST_CLAUSE = 256 };
 
-#define FLAT_SUMS(...)                                                                             \
+#define FLAT_SUMS(count, ...)                                                                      \
   TG_PRAGMA(omp target teams distribute parallel for simd map(tofrom : __VA_ARGS__)          \
                 is_device_ptr(bins, values) reduction(+ : __VA_ARGS__))
 
 TG_JOIN_PARTS(join, OMP_FLAT)
 TG_REDUCE_ATOMIC(atomic, OMP_FLAT, OMP_ADD)
+TG_REDUCE_PRIVATE(private_atomic, OMP_FLAT, OMP_BLOCKS, SIMD_INNER, OMP_ADD)
 TG_REDUCE_SCALARS(scalars, FLAT_SUMS, &tg_offload_memory)
 TG_REDUCE_CHUNKS(chunks, OMP_FLAT, join)
 
@@ -48,6 +49,9 @@ static size_t scratch_chunks(size_t count, uint32_t m, int threads) {
 static const char* refuses_scalars(uint32_t m) {
   return m > MOST_SCALARS ? "more than 512 scalars, at eight in a pass" : NULL;
 }
+static const char* refuses_private(uint32_t m) {
+  return m > TG_PRIVATE_SUMS ? "more than 256 sums for a team" : NULL;
+}
 static const char* refuses_clause(uint32_t m) {
   return m > MOST_CLAUSE ? "an array of more than 256 sums for each thread" : NULL;
 }
@@ -55,6 +59,7 @@ static const char* refuses_clause(uint32_t m) {
 const tg_reduce_version tg_offload_reduces[] = {
     {"clause", false, refuses_clause, NULL, clause},
     {"atomic", false, NULL, NULL, atomic},
+    {"private atomic", false, refuses_private, NULL, private_atomic},
     {"scalars", false, refuses_scalars, NULL, scalars},
     {"chunks", true, NULL, scratch_chunks, chunks},
     {NULL, false, NULL, NULL, NULL},

@@ -11,6 +11,7 @@
   TG_SCAN_SERIAL(serial_##x, OMP_SERIAL, in_type, out_type)                                        \
   TG_SCAN_SWEEP(sweep_##x, OMP_QUEUE, OMP_LEVEL, OMP_JOIN, in_type, out_type)                      \
   TG_SCAN_SWEEP(waits_##x, OMP_AS_IT_IS, OMP_FLAT, OMP_AS_IT_IS, in_type, out_type)                \
+  TG_SCAN_TWO_PASS(two_pass_##x, OMP_FLAT, in_type, out_type)                                      \
   TG_SCAN_HOST(host_##x, &tg_offload_memory, tg_offload_staging, in_type, out_type)
 SCANS(u32, uint32_t, uint32_t)
 SCANS(u64, uint64_t, uint64_t)
@@ -24,6 +25,7 @@ const tg_scan_version tg_offload_scans[] = {
     {"serial", NULL, NULL, serial_u32, serial_u64, serial_offsets},
     {"sweep", NULL, NULL, sweep_u32, sweep_u64, sweep_offsets},
     {"sweep waits", NULL, NULL, waits_u32, waits_u64, waits_offsets},
+    {"two_pass", NULL, tg_scan_two_pass_bytes, two_pass_u32, two_pass_u64, two_pass_offsets},
     {"host", refuses_host, NULL, host_u32, host_u64, host_offsets},
     {NULL, NULL, NULL, NULL, NULL, NULL},
 };

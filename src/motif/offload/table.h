@@ -16,6 +16,10 @@ extern const tg_motif_memory tg_offload_memory;
 /** No GPU is used: regions run on the host. */
 bool tg_offload_on_host(void);
 
+/** Teams for a loop of so many items (motif/offload/loops.h). On the host one: it has all threads.
+ */
+int tg_offload_teams(size_t items);
+
 /** On the host a parallel region has as many threads as the caller asked for: returns the number
  * before, for restore; 0 where nothing was set. */
 int tg_offload_use_threads(int threads);

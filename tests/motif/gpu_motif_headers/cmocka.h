@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file tests/motif/gpu_motif_headers/cmocka.h  What the motifs' tests use of cmocka, for machines
  * that lack it: gpu_motif.cu runs them with this on the folder list instead. A test goes on after a
- * failed assertion, so that one run tells of every version that is wrong; it ends after 20. */
+ * failed assertion, so that one run tells of every version that is wrong; it ends after 20.
+ * TG_TEST_ONLY names one test that is to run, so that each can be given a time limit. */
 #ifndef TG_TESTS_MOTIF_GPU_MOTIF_HEADERS_CMOCKA_H
 #define TG_TESTS_MOTIF_GPU_MOTIF_HEADERS_CMOCKA_H
 
@@ -9,6 +10,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* what main becomes in the files that are included twice in a build */
@@ -56,7 +58,9 @@ __attribute__((format(printf, 1, 2))) static inline void plain_fail(const char* 
   plain_run(tests, sizeof(tests) / sizeof *(tests))
 static inline int plain_run(const struct CMUnitTest* tests, size_t count) {
   static volatile size_t i, failed;
+  const char* only = getenv("TG_TEST_ONLY");
   for (i = 0, failed = 0; i < count; i++) {
+    if (only != NULL && strcmp(only, tests[i].name) != 0) continue;
     plain_failures = 0;
     const int how = setjmp(plain_end);
     if (how == 0) tests[i].run(NULL);
