@@ -6,6 +6,10 @@
 #                                cuda (default) or nvshmem: found by NVSHMEM_HOME, or in build/deps
 #                                (./dev deps nvshmem); its tests run under mpirun, a GPU per process.
 #                                NAME: only this test, such as comm_gpu_nvshmem, and no benchmark
+#   bench/device.sh directives   the motifs by OpenACC and OpenMP target instead: tests and benchmark of acc,
+#                                offload and offload-clang, a time limit on each. Their modules are this build's
+#                                or, where the machine's compilers have no offloading, those in $TG_MODULES
+#                                (made elsewhere; GCC's libgomp.so.1 and libgomp-plugin-nvptx.so.1 beside them)
 #   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
 set -u
 cd "$(dirname "$0")/.." || exit 3
@@ -13,6 +17,8 @@ preset=${1:-cuda}
 only=${2:-}
 sanitize=
 [ "$preset" != sanitize ] || { sanitize=1 preset=cuda; }
+directives=
+[ "$preset" != directives ] || { directives=1 preset=cuda; }
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -77,6 +83,34 @@ if [ -n "$sanitize" ]; then
   else
     say "memcheck_halo_2    skipped        two GPUs are needed"
   fi
+  echo
+  echo "summary"
+  cat "$summary"
+  exit $failures
+fi
+if [ -n "$directives" ]; then
+  if [ -n "${TG_MODULES:-}" ]; then
+    export LD_LIBRARY_PATH="$TG_MODULES${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  fi
+  step info 60 "$build/throng" info
+  for backend in acc offload offload-clang; do
+    if ! grep -E "^(Motifs)? +$backend +yes" "$out/info.log" | grep -qv 'on the host'; then
+      say "$(printf '%-18s skipped        does not run on a GPU here (throng info)' "$backend")"
+      continue
+    fi
+    for test in every_version_finds_the_hits blocks_keep_global_numbers slices_are_sets tiles_skip_no_hit \
+      a_large_rectangle_agrees every_scan_is_exact every_reduce_is_within_the_bound; do
+      step "${backend}_$test" 60 env TG_TEST_BACKEND="$backend" TG_TEST_ONLY=$test TG_TEST_LARGE=1 \
+        "$build/motif_gpu_motif"
+      grep -E 'FAILED|not so' "$out/${backend}_$test.log" | head -n 20
+    done
+    for figure in 8 11 13 15; do
+      step "bench_${backend}_$figure" 90 "$build/throng" bench motif --backend "$backend" \
+        --figure $figure --items 4194304 --budget 1000 --repeats 3 \
+        --json-lines "$out/motif_${backend}_$figure.jsonl"
+      cat "$out/bench_${backend}_$figure.log"
+    done
+  done
   echo
   echo "summary"
   cat "$summary"

@@ -76,9 +76,10 @@
     return TG_OK;                                                                                  \
   }
 
-/* Items of a loop over blocks of four rows x parts of the columns: as many as a large GPU has
- * lanes, where rows are few, but parts no shorter than PART_COLUMNS. */
-enum { TG_LANE_ITEMS = 1 << 17, TG_PART_COLUMNS = 1024 };
+/* Items of a loop over blocks of four rows x parts of the columns: several times as many as a large
+ * GPU has lanes at once, so that the last of them are few, but parts no shorter than PART_COLUMNS.
+ */
+enum { TG_LANE_ITEMS = 1 << 20, TG_PART_COLUMNS = 1024 };
 static inline uint32_t tg_parts_for(uint32_t groups, uint32_t columns) {
   uint32_t parts = groups > 0 ? (TG_LANE_ITEMS + groups - 1) / groups : 1;
   const uint32_t most = columns / TG_PART_COLUMNS;
@@ -152,7 +153,11 @@ static inline uint32_t tg_parts_for(uint32_t groups, uint32_t columns) {
   const uint32_t parts = parts_;                                                                   \
   const uint64_t item_count = (uint64_t)group_count * parts;
 
-#define TG_LANE_FOUNDS uint32_t found0 = 0, found1 = 0, found2 = 0, found3 = 0;
+#define TG_LANE_FOUNDS                                                                             \
+  uint32_t found0 = 0;                                                                             \
+  uint32_t found1 = 0;                                                                             \
+  uint32_t found2 = 0;                                                                             \
+  uint32_t found3 = 0;
 #define TG_LANE_FOUND(i, row, column)                                                              \
   found0 += (i) == 0, found1 += (i) == 1, found2 += (i) == 2, found3 += (i) == 3;
 #define TG_LANE_ADD(ADD, i)                                                                        \
@@ -175,6 +180,28 @@ static inline uint32_t tg_parts_for(uint32_t groups, uint32_t columns) {
     }                                                                                              \
     TG_END                                                                                         \
     return TG_OK;                                                                                  \
+  }
+
+/* Method bits by the same blocks: the first word of the bits is the low word, and all of them are
+ * counted where it passes. */
+#define TG_FEW_BITS(...)                                                                           \
+  tg_few_bits_differ(row_bits + row, row_stride, column_bits + column, column_stride, words, differ)
+static inline tg_pairs tg_pairs_by_first_word(const tg_pairs* pairs) {
+  tg_pairs same = *pairs;
+  same.rows.low = same.rows.bits;
+  same.columns.low = same.columns.bits;
+  return same;
+}
+#define TG_COUNT_BY_FIRST_WORD(id, count)                                                          \
+  static tg_status id(const tg_pairs* pairs, uint32_t* counts) {                                   \
+    const tg_pairs same = tg_pairs_by_first_word(pairs);                                           \
+    return count(&same, counts);                                                                   \
+  }
+#define TG_FILL_BY_FIRST_WORD(id, fill)                                                            \
+  static tg_status id(const tg_pairs* pairs, const uint64_t* offsets, uint32_t* cursor,            \
+                      uint32_t* hits) {                                                            \
+    const tg_pairs same = tg_pairs_by_first_word(pairs);                                           \
+    return fill(&same, offsets, cursor, hits);                                                     \
   }
 
 #define TG_LANE_NOTHING

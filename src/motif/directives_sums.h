@@ -60,10 +60,16 @@
     return TG_OK;                                                                                  \
   }
 
-/* Chunks of a level of two_pass, one to a thread, and the room of all levels' sums. */
-enum { TG_SCAN_CHUNK = 256, TG_SCAN_LEVELS = 8 };
+/* Chunks of a level of two_pass, one to a thread; longer ones where there would be more than 2^16
+ * of them, as each keeps a line of the first-level cache. And the room of all levels' sums. */
+enum { TG_SCAN_CHUNK = 256, TG_SCAN_CHUNKS = 1 << 16, TG_SCAN_LEVELS = 8 };
+static inline size_t tg_scan_chunk(size_t count) {
+  const size_t chunk = (count + TG_SCAN_CHUNKS - 1) / TG_SCAN_CHUNKS;
+  return chunk > TG_SCAN_CHUNK ? chunk : TG_SCAN_CHUNK;
+}
 static inline size_t tg_scan_chunks(size_t count) {
-  return count > 0 ? (count + TG_SCAN_CHUNK - 1) / TG_SCAN_CHUNK : 1;
+  const size_t chunk = tg_scan_chunk(count);
+  return count > 0 ? (count + chunk - 1) / chunk : 1;
 }
 static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
   size_t all = 0;
@@ -79,10 +85,9 @@ static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
 #define TG_SCAN_UP(FLAT, chunks, length, from, to)                                                 \
   FLAT(chunks, from, to)                                                                           \
   for (size_t p = 0; p < chunks; p++) {                                                            \
-    const size_t end =                                                                             \
-        length - p * TG_SCAN_CHUNK < TG_SCAN_CHUNK ? length : (p + 1) * TG_SCAN_CHUNK;             \
+    const size_t end = length - p * chunk < chunk ? length : (p + 1) * chunk;                      \
     to[p] = 0;                                                                                     \
-    for (size_t i = p * TG_SCAN_CHUNK; i < end; i++) to[p] += from[i];                             \
+    for (size_t i = p * chunk; i < end; i++) to[p] += from[i];                                     \
   }
 
 /** Sums of chunks first, of chunks of these and so on, then down again: few launches, each element
@@ -99,12 +104,13 @@ static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
     sums[0] = scratch;                                                                             \
     lengths[0] = tg_scan_chunks(count);                                                            \
     {                                                                                              \
-      const size_t chunks = lengths[0];                                                            \
+      const size_t chunks = lengths[0], chunk = tg_scan_chunk(count);                              \
       out_type* to = sums[0];                                                                      \
       TG_SCAN_UP(FLAT, chunks, count, in, to)                                                      \
     }                                                                                              \
     for (; lengths[top] > 1; top++) {                                                              \
       const size_t length = lengths[top], chunks = tg_scan_chunks(length);                         \
+      const size_t chunk = tg_scan_chunk(length);                                                  \
       const out_type* from = sums[top];                                                            \
       out_type* to = sums[top] + length;                                                           \
       sums[top + 1] = to;                                                                          \
@@ -113,14 +119,14 @@ static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
     }                                                                                              \
     for (int level = top - 1; level >= 0; level--) {                                               \
       const size_t length = lengths[level], chunks = lengths[level + 1];                           \
+      const size_t chunk = tg_scan_chunk(length);                                                  \
       out_type* to = sums[level];                                                                  \
       const out_type* before = sums[level + 1];                                                    \
       FLAT(chunks, to, before)                                                                     \
       for (size_t p = 0; p < chunks; p++) {                                                        \
-        const size_t end =                                                                         \
-            length - p * TG_SCAN_CHUNK < TG_SCAN_CHUNK ? length : (p + 1) * TG_SCAN_CHUNK;         \
+        const size_t end = length - p * chunk < chunk ? length : (p + 1) * chunk;                  \
         out_type sum = chunks > 1 ? before[p] : 0;                                                 \
-        for (size_t i = p * TG_SCAN_CHUNK; i < end; i++) {                                         \
+        for (size_t i = p * chunk; i < end; i++) {                                                 \
           const out_type number = to[i];                                                           \
           to[i] = sum;                                                                             \
           sum += number;                                                                           \
@@ -128,14 +134,13 @@ static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
       }                                                                                            \
     }                                                                                              \
     {                                                                                              \
-      const size_t chunks = lengths[0];                                                            \
+      const size_t chunks = lengths[0], chunk = tg_scan_chunk(count);                              \
       const out_type* before = sums[0];                                                            \
       FLAT(chunks, in, out, before)                                                                \
       for (size_t p = 0; p < chunks; p++) {                                                        \
-        const size_t end =                                                                         \
-            count - p * TG_SCAN_CHUNK < TG_SCAN_CHUNK ? count : (p + 1) * TG_SCAN_CHUNK;           \
+        const size_t end = count - p * chunk < chunk ? count : (p + 1) * chunk;                    \
         out_type sum = chunks > 1 ? before[p] : 0;                                                 \
-        for (size_t i = p * TG_SCAN_CHUNK; i < end; i++) {                                         \
+        for (size_t i = p * chunk; i < end; i++) {                                                 \
           out[i] = sum;                                                                            \
           sum += in[i];                                                                            \
         }                                                                                          \

@@ -66,7 +66,7 @@ static void try_scans(const tg_motif_table* t, size_t count, const numbers* n, i
   uint32_t* narrow = tables_copy(t, n->narrow, count * 4);
   uint64_t* wide = tables_copy(t, n->wide, count * 8);
   for (const tg_scan_version* v = t->scans; v != NULL && v->name != NULL; v++) {
-    if (v->refuses != NULL && v->refuses() != NULL) continue;
+    if (tables_left_out(v->name) || (v->refuses != NULL && v->refuses() != NULL)) continue;
     if (takes_too_long(t, v, count)) continue;
     assert_true(v->u32 != NULL || v->u64 != NULL || v->offsets != NULL);
     for (size_t width = 4; width <= 8; width += 4) {
@@ -168,6 +168,7 @@ static void try_reduces(const tg_motif_table* t, size_t count, uint32_t m, bool 
   what.bins = there_bins;
   what.values = there_values;
   for (const tg_reduce_version* v = t->reduces; v != NULL && v->name != NULL; v++) {
+    if (tables_left_out(v->name)) continue;
     if (v->refuses != NULL && (v->refuses(0) != NULL || v->refuses(m) != NULL)) continue;
     for (what.threads = 1; what.threads <= (t->host ? 3 : 2); what.threads++) {
       sum_once(t, v, what, sums);
@@ -229,7 +230,8 @@ static void try_denses(size_t rows, size_t columns, uint32_t m) {
     double *there_x = tables_copy(t, x, rows * sizeof *x),
            *there_y = tables_copy(t, y, columns * sizeof *y);
     for (const tg_dense_version* v = t->denses; v->name != NULL; v++) {
-      if (v->refuses != NULL && (v->refuses(0) != NULL || v->refuses(m) != NULL)) continue;
+      if (tables_left_out(v->name)) continue;
+    if (v->refuses != NULL && (v->refuses(0) != NULL || v->refuses(m) != NULL)) continue;
       for (int threads = 1; threads <= 3; threads++) {
         tg_dense what = {rows, columns, there_p, there_q, there_x, there_y, m, NULL, NULL, threads};
         const size_t bytes = v->scratch ? v->scratch(&what) : 0;

@@ -9,10 +9,10 @@ TG_JOIN_PARTS(join, OMP_FLAT)
 
 #define TG_ADD_HERE OMP_ADD
 TG_EXPECT_ATOMIC(atomic, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, OMP_FLAT)
-TG_EXPECT_LANES(lanes, OMP_FLAT, OMP_FLAT, OMP_PARTS, TG_LEAST_folded)
+TG_EXPECT_LANES(lanes, OMP_FLAT, OMP_ITEMS, OMP_PARTS, TG_LEAST_folded)
 #undef TG_ADD_HERE
 #define TG_ADD_HERE
-TG_EXPECT_PARTS(parts, OMP_FLAT, join)
+TG_EXPECT_PARTS(parts, OMP_ITEMS, join)
 
 static size_t scratch_parts(const tg_expectation* what) {
   return tg_parts_bytes(what->pairs.rows.count, TG_OPERATOR_COUNT * (size_t)what->m);

@@ -39,18 +39,22 @@
 #define BIND_INNER(...) TG_PRAGMA(omp parallel loop bind(parallel) __VA_ARGS__)
 
 /* GCC gives a team eight warps, and each warp 128 KiB of stack, allocated anew for each region if
- * that is more than 128 MiB together: about a millisecond. So a short loop says how few teams it
- * needs. */
+ * that is more than 128 MiB together. So there are 128 teams where items are long, and fewer where
+ * they are short. */
 #ifdef __clang__
-#define OMP_TEAMS(count)
+#define OMP_TEAMS(teams)
 #else
-#define OMP_TEAMS(count) num_teams(tg_offload_teams(count))
+#define OMP_TEAMS(teams) num_teams(teams)
 #endif
 #define OMP_FLAT(count, ...)                                                                       \
-  TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(count)                         \
+  TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(tg_offload_teams(count))       \
                 is_device_ptr(__VA_ARGS__))
+#define OMP_ITEMS(count, ...)                                                                      \
+  TG_PRAGMA(omp target teams distribute parallel for simd                                          \
+                OMP_TEAMS(tg_offload_on_host() ? 1 : TG_OFFLOAD_TEAMS) is_device_ptr(__VA_ARGS__))
 #define LOOP_FLAT(count, ...)                                                                      \
-  TG_PRAGMA(omp target teams loop OMP_TEAMS(count) is_device_ptr(__VA_ARGS__))
+  TG_PRAGMA(omp target teams loop OMP_TEAMS(tg_offload_on_host() ? 1 : TG_OFFLOAD_TEAMS)           \
+                is_device_ptr(__VA_ARGS__))
 #define OMP_BLOCKS(count, ...) TG_PRAGMA(omp target teams distribute is_device_ptr(__VA_ARGS__))
 #define OMP_SERIAL(...) TG_PRAGMA(omp target is_device_ptr(__VA_ARGS__))
 #define OMP_ADD TG_PRAGMA(omp atomic update)
@@ -64,8 +68,8 @@
  * team of its own for it, after which a later parallel region may hang; so there is one, of one
  * thread. */
 #define OMP_QUEUE TG_PRAGMA(omp parallel num_threads(1))
-#define OMP_LEVEL(count, ...)                                                                      \
-  TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(count) nowait                  \
+#define OMP_LEVEL(count, ...)                                                                       \
+  TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(tg_offload_teams(count)) nowait                  \
                 depend(inout : out) firstprivate(stride) is_device_ptr(__VA_ARGS__))
 #define OMP_JOIN TG_PRAGMA(omp taskwait)
 

@@ -21,10 +21,13 @@ TG_COUNT(count_array_unit, PRESCRIPTIVE_OUTER, OMP_MIDDLE, PRESCRIPTIVE_INNER, a
 TG_COUNT(count_word64_unit, PRESCRIPTIVE_OUTER, OMP_MIDDLE, PRESCRIPTIVE_INNER, word64,
          tg_offload_few_differ)
 TG_COUNT_FOUR(count_four, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, TG_LEAST_word64, tg_few_differ)
-TG_COUNT_LANES(count_lanes, OMP_FLAT, OMP_FLAT, OMP_ADD, OMP_PARTS, TG_LEAST_word64, tg_few_differ)
-TG_COUNT_LANES(count_lanes_folded, OMP_FLAT, OMP_FLAT, OMP_ADD, OMP_PARTS, TG_LEAST_folded,
+TG_COUNT_LANES(count_lanes, OMP_FLAT, OMP_ITEMS, OMP_ADD, OMP_PARTS, TG_LEAST_word64, tg_few_differ)
+TG_COUNT_LANES(count_lanes_folded, OMP_FLAT, OMP_ITEMS, OMP_ADD, OMP_PARTS, TG_LEAST_folded,
                tg_few_differ)
-TG_COUNT_FLAT(count_word64_flat, OMP_FLAT, word64, tg_few_differ)
+TG_COUNT_LANES(count_lanes_bits, OMP_FLAT, OMP_ITEMS, OMP_ADD, OMP_PARTS, TG_LEAST_folded,
+               TG_FEW_BITS)
+TG_COUNT_BY_FIRST_WORD(count_bits_lanes, count_lanes_bits)
+TG_COUNT_FLAT(count_word64_flat, OMP_ITEMS, word64, tg_few_differ)
 TG_COUNT_FLAT(count_loop_flat, LOOP_FLAT, word64, tg_few_differ)
 
 /* GCC 12 spreads the outer loop over lanes as well as warps. `bind` then starts its inner parallel
@@ -66,25 +69,11 @@ const tg_filter_version tg_offload_filters[] = {
     {"bits simd", "bits", tg_pairs_need_bits, count_bits_simd},
     {"bits loop", "bits", nested_bits, count_bits_loop},
     {"bits bind", "bits", nested_bits, count_bits_bind},
+    {"bits lanes folded", "bits", tg_pairs_need_bits, count_bits_lanes},
     {NULL, NULL, NULL, NULL},
 };
 
-/* The next slot of a row, which other threads may want too, */
-uint32_t tg_offload_take_alone(uint32_t* next);
-uint32_t tg_offload_take(uint32_t* next);
-#pragma omp declare target
-uint32_t tg_offload_take_alone(uint32_t* next) { return (*next)++; }
-/* but not on the host, where a row has one thread. (GCC 12 crashes if these functions are static.)
- */
-#pragma omp declare variant(tg_offload_take_alone) match(device = {kind(host)})
-uint32_t tg_offload_take(uint32_t* next) {
-  uint32_t slot;
-  OMP_CAPTURE
-  slot = (*next)++;
-  return slot;
-}
-#pragma omp end declare target
-
+/* The next slot of a row, which other threads may want too. */
 #define TAKE(i, row, column)                                                                       \
   {                                                                                                \
     uint32_t slot;                                                                                 \
@@ -92,7 +81,28 @@ uint32_t tg_offload_take(uint32_t* next) {
     slot = cursor[row]++;                                                                          \
     hits[offsets[row] + slot] = column;                                                            \
   }
-#define TAKE_VARIANT(i, row, column) hits[offsets[row] + tg_offload_take(&cursor[row])] = column;
+
+/* Is the row this thread's alone? On the host it is, and the atomic is left out there. GCC 12
+ * crashes if the two functions are static; and the atomic must not be in them: GCC's code for a
+ * simd loop tells functions that they are called by single lanes, but takes that back when the
+ * first lane is through, and then an atomic in the function waits for lanes that do not come. */
+bool tg_offload_row_is_own(void);
+bool tg_offload_row_is_own_on_host(void);
+#pragma omp declare target
+bool tg_offload_row_is_own_on_host(void) { return true; }
+#pragma omp declare variant(tg_offload_row_is_own_on_host) match(device = {kind(host)})
+bool tg_offload_row_is_own(void) { return false; }
+#pragma omp end declare target
+
+#ifdef _OPENMP
+#define TAKE_VARIANT(i, row, column)                                                               \
+  if (tg_offload_row_is_own()) {                                                                   \
+    TG_TAKE_ALONE(i, row, column)                                                                  \
+  } else                                                                                           \
+    TAKE(i, row, column)
+#else
+#define TAKE_VARIANT TG_TAKE_ALONE
+#endif
 
 /* Only the prescriptive forms: `loop` allows no atomic inside. */
 TG_FILL_CURSOR(word64_prescriptive, PRESCRIPTIVE_OUTER, OMP_MIDDLE, PRESCRIPTIVE_INNER, OMP_CAPTURE,
@@ -100,12 +110,14 @@ TG_FILL_CURSOR(word64_prescriptive, PRESCRIPTIVE_OUTER, OMP_MIDDLE, PRESCRIPTIVE
 TG_FILL_CURSOR(array_simd, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, OMP_CAPTURE, array, tg_few_differ)
 TG_FILL_CURSOR(word64_simd, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, OMP_CAPTURE, word64, tg_few_differ)
 TG_FILL_CURSOR(bits_simd, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, OMP_CAPTURE, bits, tg_few_differ)
-TG_FILL_LANES(lanes_cursor, OMP_FLAT, OMP_FLAT, TAKE, OMP_PARTS, TG_LEAST_folded, tg_few_differ)
-TG_FILL_LANES(lanes_variant, OMP_FLAT, OMP_FLAT, TAKE_VARIANT, OMP_PARTS, TG_LEAST_folded,
+TG_FILL_LANES(lanes_cursor, OMP_FLAT, OMP_ITEMS, TAKE, OMP_PARTS, TG_LEAST_folded, tg_few_differ)
+TG_FILL_LANES(lanes_variant, OMP_FLAT, OMP_ITEMS, TAKE_VARIANT, OMP_PARTS, TG_LEAST_folded,
               tg_few_differ)
-TG_FILL_LANES(lanes_ranked, OMP_FLAT, OMP_FLAT, TG_TAKE_ALONE, 1, TG_LEAST_folded, tg_few_differ)
-TG_FILL_RANKED(word64_ranked, OMP_FLAT, word64, tg_few_differ)
-TG_FILL_RANKED(bits_ranked, OMP_FLAT, bits, tg_few_differ)
+TG_FILL_LANES(lanes_ranked, OMP_FLAT, OMP_ITEMS, TG_TAKE_ALONE, 1, TG_LEAST_folded, tg_few_differ)
+TG_FILL_LANES(lanes_bits, OMP_FLAT, OMP_ITEMS, TAKE, OMP_PARTS, TG_LEAST_folded, TG_FEW_BITS)
+TG_FILL_BY_FIRST_WORD(bits_lanes_cursor, lanes_bits)
+TG_FILL_RANKED(word64_ranked, OMP_ITEMS, word64, tg_few_differ)
+TG_FILL_RANKED(bits_ranked, OMP_ITEMS, bits, tg_few_differ)
 
 const tg_fill_version tg_offload_fills[] = {
     {"array cursor simd", "array", false, tg_pairs_need_array, array_simd},
@@ -114,6 +126,7 @@ const tg_fill_version tg_offload_fills[] = {
     {"bits cursor simd", "bits", false, tg_pairs_need_bits, bits_simd},
     {"word64 lanes cursor", "word64", false, tg_pairs_need_word64, lanes_cursor},
     {"word64 lanes cursor variant", "word64", false, tg_pairs_need_word64, lanes_variant},
+    {"bits lanes cursor", "bits", false, tg_pairs_need_bits, bits_lanes_cursor},
     {"word64 lanes ranked", "word64", true, tg_pairs_need_word64, lanes_ranked},
     {"word64 ranked", "word64", true, tg_pairs_need_word64, word64_ranked},
     {"bits ranked", "bits", true, tg_pairs_need_bits, bits_ranked},

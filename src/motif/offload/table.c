@@ -35,10 +35,11 @@ static bool on_device;
 bool tg_offload_on_host(void) { return !on_device; }
 
 int tg_offload_teams(size_t items) {
-  const size_t lanes = 256, cached = 128, is_long = 1 << 19, teams = (items + lanes - 1) / lanes;
+  int teams = 1;
   if (!on_device) return 1;
-  if (items >= is_long) return 65535; /* the run-time library cuts it to what the device holds */
-  return (int)(teams < 1 ? 1 : teams > cached ? cached : teams);
+  while (teams < TG_OFFLOAD_TEAMS && (size_t)teams * teams * TG_OFFLOAD_LANE_ITEMS < items)
+    teams *= 2;
+  return teams;
 }
 
 int tg_offload_use_threads(int threads) {

@@ -16,8 +16,11 @@ extern const tg_motif_memory tg_offload_memory;
 /** No GPU is used: regions run on the host. */
 bool tg_offload_on_host(void);
 
-/** Teams for a loop of so many items (motif/offload/loops.h). On the host one: it has all threads.
- */
+/** Teams for a loop of so many short items. By GCC 12 on an H200 a region takes 60 us and 3 us for
+ * each team, whose threads are made one team after the other, and an item about 0.5 us, 256 at a
+ * time in a team: that is least with sqrt(items / 1500) teams. The most is what is cached
+ * (motif/offload/loops.h). On the host one: it has all threads. */
+enum { TG_OFFLOAD_TEAMS = 128, TG_OFFLOAD_LANE_ITEMS = 1500 };
 int tg_offload_teams(size_t items);
 
 /** On the host a parallel region has as many threads as the caller asked for: returns the number
