@@ -30,7 +30,10 @@ fetch_nvshmem() {
 # CUDA 12's assembler and linker, for Clang's OpenMP: its run-time library does not take what CUDA 13's make.
 fetch_cuda12() {
   folder=build/deps/cuda12
-  if [ -e "$folder/version-$cuda12_version" ]; then return 0; fi
+  if [ -e "$folder/version-$cuda12_version" ]; then
+    cmp -s tools/nvlink.py "$folder/bin/nvlink" || cp tools/nvlink.py "$folder/bin/nvlink"
+    return 0
+  fi
   need "fetching CUDA 12's tools" python3-pip
   say "CUDA $cuda12_version's ptxas and nvJitLink into $folder"
   rm -rf "$folder" build/deps/download

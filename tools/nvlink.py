@@ -34,19 +34,23 @@ def main(words):
         status = function(name)(*arguments)
         if status == 0:
             return
-        log = ctypes.create_string_buffer(1 << 16)
+        log = ctypes.create_string_buffer(1)
         if handle and name != "nvJitLinkCreate":
+            length = ctypes.c_size_t()
+            function("nvJitLinkGetErrorLogSize")(handle, ctypes.byref(length))
+            log = ctypes.create_string_buffer(length.value + 1)
             function("nvJitLinkGetErrorLog")(handle, log)
-        sys.exit("nvlink: %s gave %d: %s" % (name, status, log.value.decode()))
+        sys.exit("nvlink: %s gave %d: %s" % (name, status, log.value.decode(errors="replace")))
 
     options = (ctypes.c_char_p * 1)(("-arch=" + arch).encode())
     call("nvJitLinkCreate", ctypes.byref(handle), 1, options)
     cubin, library_kind = 1, 6  # NVJITLINK_INPUT_CUBIN, _LIBRARY
-    for path in inputs:
+    names = [path.encode() for path in inputs]  # messages read them later
+    for path, name in zip(inputs, names):
         with open(path, "rb") as file:
             data = file.read()
         kind = library_kind if data[:8] == b"!<arch>\n" else cubin
-        call("nvJitLinkAddData", handle, kind, data, ctypes.c_size_t(len(data)), path.encode())
+        call("nvJitLinkAddData", handle, kind, data, ctypes.c_size_t(len(data)), name)
     call("nvJitLinkComplete", handle)
     size = ctypes.c_size_t()
     call("nvJitLinkGetLinkedCubinSize", handle, ctypes.byref(size))
