@@ -9,23 +9,42 @@ set(TG_CLANG_CUDA ${PROJECT_SOURCE_DIR}/build/deps/cuda12 CACHE PATH
   "CUDA 12's bin/ptxas, bin/nvlink and nvvm/, for Clang (./dev deps cuda12)")
 set(TG_CLANG_ARCH sm_90 CACHE STRING "Compute capability of the code that Clang makes")
 set(TG_CLANG_HOST -fopenmp -Wno-pass-failed)
-set(TG_CLANG_NVIDIA ${TG_CLANG_HOST} -fopenmp-targets=nvptx64-nvidia-cuda -Xopenmp-target
-  -march=${TG_CLANG_ARCH} --cuda-path=${TG_CLANG_CUDA}
-  --libomptarget-nvptx-bc-path=${TG_LLVM_LIB}/libomptarget-nvptx-${TG_CLANG_ARCH}.bc)
+# All code for the device is compiled when it is linked, together with the run-time library's: a unit
+# that calls functions of another is otherwise compiled for threads that may do anything, and all its
+# kernels carry the bookkeeping (docs/motifs.md).
+set(TG_CLANG_NVIDIA ${TG_CLANG_HOST} -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda
+  -Xopenmp-target -march=${TG_CLANG_ARCH} --cuda-path=${TG_CLANG_CUDA})
 
+# What keeps it from being for NVIDIA is said here, and by `throng info`.
 set(nvidia OFF)
+set(TG_CLANG_WITHOUT "./dev deps cuda12 fetches what code for NVIDIA takes")
 if(EXISTS ${TG_CLANG_CUDA}/bin/nvlink)
-  tg_try_module(${TG_CLANG_OFFLOAD} offload.c nvidia ${TG_CLANG_NVIDIA})
+  set(release 0)
+  execute_process(COMMAND ${TG_CLANG_CUDA}/bin/ptxas --version OUTPUT_VARIABLE ptxas ERROR_QUIET)
+  if(ptxas MATCHES "release ([0-9]+)")
+    set(release ${CMAKE_MATCH_1})
+  endif()
+  if(release GREATER 12)
+    set(TG_CLANG_WITHOUT
+      "its libomptarget takes code by CUDA 12, not ${release}: ./dev deps cuda12, TG_CLANG_CUDA")
+  else()
+    tg_try_module(${TG_CLANG_OFFLOAD} offload.c nvidia ${TG_CLANG_NVIDIA})
+    set(TG_CLANG_WITHOUT "its compiler could not link for NVIDIA with ${TG_CLANG_CUDA}")
+  endif()
+endif()
+set(TG_CLANG_FOR_NVIDIA "" CACHE INTERNAL "What makes code for NVIDIA, for the tests")
+if(nvidia)
+  set(TG_CLANG_FOR_NVIDIA ${TG_CLANG_OFFLOAD} ${TG_CLANG_NVIDIA} CACHE INTERNAL "")
 endif()
 tg_try_module(${TG_CLANG_OFFLOAD} offload.c host ${TG_CLANG_HOST})
 if(nvidia)
   tg_add_module(${TG_MODULE_BUILD_DIR} offload-clang offload ${TG_CLANG_OFFLOAD}
-    FLAGS ${TG_CLANG_NVIDIA} LINK -Wl,-rpath,${TG_LLVM_LIB})
+    FLAGS ${TG_CLANG_NVIDIA} -DTG_MODULE_GPU="${TG_CLANG_ARCH}" LINK -Wl,-rpath,${TG_LLVM_LIB})
   list(APPEND said "offload-clang (host, NVIDIA)")
 elseif(host)
   tg_add_module(${TG_MODULE_BUILD_DIR} offload-clang offload ${TG_CLANG_OFFLOAD}
-    FLAGS ${TG_CLANG_HOST} LINK -Wl,-rpath,${TG_LLVM_LIB})
-  list(APPEND said "offload-clang (host)")
+    FLAGS ${TG_CLANG_HOST} -DTG_MODULE_WITHOUT="${TG_CLANG_WITHOUT}" LINK -Wl,-rpath,${TG_LLVM_LIB})
+  list(APPEND said "offload-clang (host: ${TG_CLANG_WITHOUT})")
 endif()
 
 # AMD: the device's half of each file, to machine code of gfx90a. Linking would take ROCm's libraries.

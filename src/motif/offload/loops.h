@@ -40,11 +40,14 @@
 
 /* GCC gives a team eight warps, and each warp 128 KiB of stack, allocated anew for each region if
  * that is more than 128 MiB together. So there are 128 teams where items are long, and fewer where
- * they are short. */
+ * they are short. Clang's run-time library makes a team of one warp where iterations are few, and
+ * such teams leave three of a processor's four schedulers idle, unless the team's size is given. */
 #ifdef __clang__
-#define OMP_TEAMS(teams)
+#define OMP_TEAMS(teams) thread_limit(128)
+#define OMP_TEAMS_QUEUED(teams) /* with nowait, a limit stops libomp 19 on the host */
 #else
 #define OMP_TEAMS(teams) num_teams(teams)
+#define OMP_TEAMS_QUEUED OMP_TEAMS
 #endif
 #define OMP_FLAT(count, ...)                                                                       \
   TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(tg_offload_teams(count))       \
@@ -68,8 +71,9 @@
  * team of its own for it, after which a later parallel region may hang; so there is one, of one
  * thread. */
 #define OMP_QUEUE TG_PRAGMA(omp parallel num_threads(1))
-#define OMP_LEVEL(count, ...)                                                                       \
-  TG_PRAGMA(omp target teams distribute parallel for simd OMP_TEAMS(tg_offload_teams(count)) nowait                  \
+#define OMP_LEVEL(count, ...)                                                                      \
+  TG_PRAGMA(omp target teams distribute parallel for simd                                          \
+                OMP_TEAMS_QUEUED(tg_offload_teams(count)) nowait                                   \
                 depend(inout : out) firstprivate(stride) is_device_ptr(__VA_ARGS__))
 #define OMP_JOIN TG_PRAGMA(omp taskwait)
 

@@ -9,9 +9,16 @@
 
 enum { MOST_SCALARS = 512, MOST_CLAUSE = 256 };
 
+/* Clang joins the sums of a team after each piece that `distribute` hands out, and these are of one
+ * item for each thread unless their length is given. */
+#ifdef __clang__
+#define PIECES(count) dist_schedule(static, tg_offload_piece(count)) thread_limit(128)
+#else
+#define PIECES(count)
+#endif
 #define FLAT_SUMS(count, ...)                                                                      \
-  TG_PRAGMA(omp target teams distribute parallel for simd map(tofrom : __VA_ARGS__)          \
-                is_device_ptr(bins, values) reduction(+ : __VA_ARGS__))
+  TG_PRAGMA(omp target teams distribute parallel for simd PIECES(count)                            \
+                map(tofrom : __VA_ARGS__) is_device_ptr(bins, values) reduction(+ : __VA_ARGS__))
 
 TG_JOIN_PARTS(join, OMP_FLAT)
 TG_REDUCE_ATOMIC(atomic, OMP_FLAT, OMP_ADD)
@@ -27,7 +34,7 @@ TG_REDUCE_CHUNKS(chunks, OMP_FLAT, join)
     const uint32_t* bins = what->bins;                                                             \
     const double* values = what->values;                                                           \
     double sums[length] = {0};                                                                     \
-    TG_PRAGMA(omp target teams distribute parallel for map(tofrom : sums)                          \
+    TG_PRAGMA(omp target teams distribute parallel for PIECES(count) map(tofrom : sums)            \
                   is_device_ptr(bins, values) reduction(+ : sums))                                 \
     for (size_t i = 0; i < count; i++) sums[bins[i]] += values[i];                                 \
     TG_END                                                                                         \

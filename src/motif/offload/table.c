@@ -42,6 +42,11 @@ int tg_offload_teams(size_t items) {
   return teams;
 }
 
+size_t tg_offload_piece(size_t items) {
+  enum { TEAMS = 1024 }; /* libomptarget has room for so many teams' sums */
+  return on_device && items > TEAMS ? (items + TEAMS - 1) / TEAMS : items + 1;
+}
+
 int tg_offload_use_threads(int threads) {
 #ifdef _OPENMP
   if (on_device || threads < 1) return 0;
@@ -127,6 +132,18 @@ void* tg_offload_staging(size_t bytes) {
   return room;
 }
 
+/* Why it is not on a GPU, and what to do. Clang's library counts a device only where code for it is
+ * there and has the form that it knows. */
+#if defined TG_MODULE_GPU
+#define ON_HOST                                                                                    \
+  "the host: libomptarget found no GPU that takes its code of " TG_MODULE_GPU                      \
+  " (it needs libcuda.so, and CUDA 12's ptxas and nvlink when built)"
+#elif defined TG_MODULE_WITHOUT
+#define ON_HOST "the host (" TG_MODULE_WITHOUT ")"
+#else
+#define ON_HOST "the host"
+#endif
+
 static void describe(char* out, size_t size) {
 #ifdef _OPENMP
   snprintf(out, size, "OpenMP target by %s %s, on %s",
@@ -135,7 +152,7 @@ static void describe(char* out, size_t size) {
 #else
            "GCC", __VERSION__,
 #endif
-           on_device ? "a GPU" : "the host");
+           on_device ? "a GPU" : ON_HOST);
 #else
   snprintf(out, size, "OpenMP target's source without its directives, on the host, one thread");
 #endif

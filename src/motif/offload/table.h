@@ -23,6 +23,9 @@ bool tg_offload_on_host(void);
 enum { TG_OFFLOAD_TEAMS = 128, TG_OFFLOAD_LANE_ITEMS = 1500 };
 int tg_offload_teams(size_t items);
 
+/** Items of one of a thousand teams; on the host all. */
+size_t tg_offload_piece(size_t items);
+
 /** On the host a parallel region has as many threads as the caller asked for: returns the number
  * before, for restore; 0 where nothing was set. */
 int tg_offload_use_threads(int threads);
