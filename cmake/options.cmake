@@ -31,3 +31,16 @@ if(TG_MPI)
     target_compile_definitions(tg_flags INTERFACE TG_HAVE_MPI=1)
   endif()
 endif()
+
+# The C interface of LAPACK, for the small dense problems of the eigen-solver: Debian's liblapacke, or an
+# OpenBLAS that has it built in.
+if(TG_LAPACK)
+  find_path(TG_LAPACKE_INCLUDE lapacke.h PATH_SUFFIXES lapacke openblas)
+  find_library(TG_LAPACKE_LIBRARY NAMES lapacke openblas)
+  mark_as_advanced(TG_LAPACKE_INCLUDE TG_LAPACKE_LIBRARY)
+  if(TG_LAPACKE_INCLUDE AND TG_LAPACKE_LIBRARY)
+    target_include_directories(tg_flags SYSTEM INTERFACE ${TG_LAPACKE_INCLUDE})
+    target_link_libraries(tg_flags INTERFACE ${TG_LAPACKE_LIBRARY})
+    target_compile_definitions(tg_flags INTERFACE TG_HAVE_LAPACK=1)
+  endif()
+endif()
