@@ -106,7 +106,7 @@ typedef struct tg_eigen_params {
   double tolerance;    /* largest norm of a residual, in the operator's units; 0: relative */
   double relative;     /* used where tolerance is 0: in units of the operator's norm; 1e-6 */
   uint64_t seed;       /* of the random vectors */
-  int64_t products;    /* most products; then TG_ERR_NUMERICS. 0: no limit */
+  int64_t products;    /* most products; then TG_ERR_NUMERICS. 0: 10,000 and 1,000 for each state */
   int threads;         /* OpenMP threads of the solver's own work; 0: what OpenMP would take */
   const double* start; /* [n, start_count]; NULL: random */
   int start_count;
@@ -167,7 +167,7 @@ tg_eigen_params tg_eigen_defaults(void);
  * accepted; 0 otherwise. */
 size_t tg_eigen_bytes(const tg_eigen_problem* problem, const tg_eigen_params* params);
 
-/** Allocates. problem, params and start vectors are copied, what they point to otherwise must
+/** Allocates. problem, params and start vectors are copied; the diagonal and the contexts must
  * outlive the solver. TG_ERR_INPUT for what cannot be (more states than rows ...), TG_ERR_MACHINE
  * where memory does not do. */
 tg_status tg_eigen_create(const tg_eigen_problem* problem, const tg_eigen_params* params,
@@ -196,8 +196,8 @@ tg_status tg_eigen_save(const tg_eigen_solver* solver, const char* path);
 
 /** Local: puts a solver that has not run in the saved state; a run then goes on as if it had never
  * stopped, bit for bit. TG_ERR_INPUT for a file that is cut or damaged, or of another problem,
- * method, block or basis; the solver is then as before. Tolerance, limits and threads may differ;
- * so may the number of states. With several PEs the caller agrees on the outcome. */
+ * seed, method, block, basis or number of states; the solver is then as before. Tolerance, limits
+ * and threads may differ. With several PEs the caller agrees on the outcome. */
 tg_status tg_eigen_load(tg_eigen_solver* solver, const char* path);
 
 #ifdef __cplusplus
