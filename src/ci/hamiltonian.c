@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ci/hamiltonian.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Ordered pairs (i, j) of orbitals sorted into channels. */
+typedef struct channels {
+  int least_m, span_m; /* 2m of a channel: least_m ... least_m + span_m - 1 */
+  unsigned labels;     /* a power of two that no product of labels reaches */
+  size_t* begin;       /* [span_m * labels + 1] into members */
+  uint32_t* members;   /* i * orbitals + j, sorted by channel */
+  uint32_t* position;  /* [orbitals^2] within the channel, of those that are members */
+} channels;
+
+typedef struct species {
+  size_t count;
+  tg_ci_orbital* orbitals;
+  double** one; /* [count]: rows of count */
+  channels pairs, transitions;
+  double** two; /* [pairs]: row p of a channel's matrix, its first p + 1 elements */
+} species;
+
+struct tg_ci_hamiltonian {
+  double constant;
+  species s[2];
+  double** cross; /* [transitions of A]: a row of the B channel that balances it */
+  size_t bytes;   /* of the rows */
+};
+
+static const char species_names[2] = {'A', 'B'};
+
+static size_t channel_of(const channels* c, int two_m, unsigned label) {
+  if (two_m < c->least_m || two_m >= c->least_m + c->span_m || label >= c->labels) return SIZE_MAX;
+  return (size_t)(two_m - c->least_m) * c->labels + label;
+}
+
+static size_t channel_count(const channels* c, size_t channel) {
+  return channel == SIZE_MAX ? 0 : c->begin[channel + 1] - c->begin[channel];
+}
+
+static int pair_m(const species* s, size_t i, size_t j, bool transition) {
+  return s->orbitals[i].two_m + (transition ? -s->orbitals[j].two_m : s->orbitals[j].two_m);
+}
+
+static unsigned pair_label(const species* s, size_t i, size_t j) {
+  return (unsigned)(s->orbitals[i].symmetry ^ s->orbitals[j].symmetry);
+}
+
+/* transition: all (i, j) by the difference of 2m; otherwise i < j by the sum. */
+static tg_status channels_make(const species* s, bool transition, channels* out) {
+  const size_t n = s->count;
+  int least = 0, most = 0;
+  unsigned labels = 1;
+  for (size_t i = 0; i < n; i++) {
+    if (i == 0 || s->orbitals[i].two_m < least) least = s->orbitals[i].two_m;
+    if (i == 0 || s->orbitals[i].two_m > most) most = s->orbitals[i].two_m;
+    while (labels <= s->orbitals[i].symmetry) labels *= 2;
+  }
+  out->least_m = transition ? least - most : 2 * least;
+  out->span_m = 2 * (most - least) + 1;
+  out->labels = labels;
+  const size_t count = transition ? n * n : n < 2 ? 0 : n * (n - 1) / 2;
+  TG_TRY(TG_ALLOCATE((size_t)out->span_m * labels + 2, "channels of orbital pairs", &out->begin));
+  TG_TRY(TG_ALLOCATE(count, "orbital pairs", &out->members));
+  TG_TRY(TG_ALLOCATE(n * n, "orbital pairs", &out->position));
+  size_t* next = out->begin + 1; /* counts first; then where the next member of a channel goes */
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = transition ? 0 : i + 1; j < n; j++)
+      next[channel_of(out, pair_m(s, i, j, transition), pair_label(s, i, j)) + 1]++;
+  for (size_t c = 0; c < (size_t)out->span_m * labels; c++) next[c + 1] += next[c];
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = transition ? 0 : i + 1; j < n; j++) {
+      const size_t c = channel_of(out, pair_m(s, i, j, transition), pair_label(s, i, j));
+      out->members[next[c]++] = (uint32_t)(i * n + j);
+    }
+  for (size_t c = 0; c < (size_t)out->span_m * labels; c++)
+    for (size_t m = out->begin[c]; m < out->begin[c + 1]; m++)
+      out->position[out->members[m]] = (uint32_t)(m - out->begin[c]);
+  return TG_OK;
+}
+
+static void channels_free(channels* c) {
+  TG_FREE(c->begin);
+  TG_FREE(c->members);
+  TG_FREE(c->position);
+}
+
+static tg_status species_make(size_t count, const tg_ci_orbital* orbitals, species* out) {
+  out->count = count;
+  TG_TRY(TG_ALLOCATE(count, "orbitals", &out->orbitals));
+  if (count) memcpy(out->orbitals, orbitals, count * sizeof *orbitals);
+  TG_TRY(TG_ALLOCATE(count, "one-body elements", &out->one));
+  TG_TRY(channels_make(out, false, &out->pairs));
+  TG_TRY(channels_make(out, true, &out->transitions));
+  return TG_ALLOCATE(count < 2 ? 0 : count * (count - 1) / 2, "two-body elements", &out->two);
+}
+
+tg_status tg_ci_hamiltonian_create(size_t count_a, const tg_ci_orbital* orbitals_a, size_t count_b,
+                                   const tg_ci_orbital* orbitals_b, tg_ci_hamiltonian** out) {
+  tg_status status = TG_OK;
+  tg_ci_hamiltonian* h = NULL;
+  const size_t most = count_a > count_b ? count_a : count_b;
+  if (most > TG_CI_MOST_ORBITALS)
+    return tg_fail(TG_ERR_INPUT,
+                   "%zu single-particle states of one species; at most %d are supported", most,
+                   TG_CI_MOST_ORBITALS);
+  TG_TRY(TG_ALLOCATE(1, "Hamiltonian", &h));
+  TG_TRY_GOTO(species_make(count_a, orbitals_a, &h->s[0]), failed);
+  TG_TRY_GOTO(species_make(count_b, orbitals_b, &h->s[1]), failed);
+  TG_TRY_GOTO(TG_ALLOCATE(count_a * count_a, "elements between species", &h->cross), failed);
+  *out = h;
+  return TG_OK;
+failed:
+  tg_ci_hamiltonian_free(h);
+  return status;
+}
+
+static void rows_free(double** rows, size_t count) {
+  for (size_t r = 0; rows && r < count; r++) tg_free(rows[r]);
+  tg_free(rows);
+}
+
+void tg_ci_hamiltonian_free(tg_ci_hamiltonian* h) {
+  if (!h) return;
+  for (int t = 0; t < 2; t++) {
+    species* s = &h->s[t];
+    TG_FREE(s->orbitals);
+    rows_free(s->one, s->count);
+    rows_free(s->two, s->count < 2 ? 0 : s->count * (s->count - 1) / 2);
+    channels_free(&s->pairs);
+    channels_free(&s->transitions);
+  }
+  rows_free(h->cross, h->s[0].count * h->s[0].count);
+  tg_free(h);
+}
+
+/* Element e of a row that has count elements once one of them is not zero. */
+static tg_status row_set(tg_ci_hamiltonian* h, double** row, size_t count, size_t e, double value) {
+  if (!*row) {
+    if (value == 0) return TG_OK;
+    TG_TRY(TG_ALLOCATE(count, "matrix elements", row));
+    h->bytes += count * sizeof **row;
+  }
+  (*row)[e] = value;
+  return TG_OK;
+}
+
+static tg_status check_orbitals(const tg_ci_hamiltonian* h, int t, int i, int j) {
+  const int wrong = i < 0 || (size_t)i >= h->s[t].count ? i : j;
+  if (wrong >= 0 && (size_t)wrong < h->s[t].count) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "there is no single-particle state %d of species %c; it has %zu, numbered from 0",
+                 wrong, species_names[t], h->s[t].count);
+}
+
+static tg_status forbidden(const char* what, double value, int change_m, unsigned change_label) {
+  return tg_fail(TG_ERR_INPUT,
+                 "the %s element is %g, but it would change 2M by %d and the symmetry label by %u; "
+                 "it must be zero",
+                 what, value, change_m, change_label);
+}
+
+void tg_ci_hamiltonian_set_constant(tg_ci_hamiltonian* h, double value) { h->constant = value; }
+
+tg_status tg_ci_hamiltonian_set_one(tg_ci_hamiltonian* h, int t, int i, int j, double value) {
+  TG_TRY(check_orbitals(h, t, i, j));
+  species* s = &h->s[t];
+  const int change = pair_m(s, (size_t)i, (size_t)j, true);
+  const unsigned label = pair_label(s, (size_t)i, (size_t)j);
+  if (change || label) return value == 0 ? TG_OK : forbidden("one-body", value, change, label);
+  TG_TRY(row_set(h, &s->one[i], s->count, (size_t)j, value));
+  return row_set(h, &s->one[j], s->count, (size_t)i, value);
+}
+
+/* i < j by swapping; false where they are equal. */
+static bool order_pair(int* i, int* j, int* sign) {
+  if (*i > *j) {
+    const int k = *i;
+    *i = *j;
+    *j = k;
+    *sign = -*sign;
+  }
+  return *i != *j;
+}
+
+/* Row and element of v(ij,kl), i < j and k < l, in the channel of both. */
+static void two_place(const species* s, size_t channel, int i, int j, int k, int l, size_t* row,
+                      size_t* element) {
+  const size_t p = s->pairs.position[(size_t)i * s->count + (size_t)j];
+  const size_t q = s->pairs.position[(size_t)k * s->count + (size_t)l];
+  *row = s->pairs.begin[channel] + (p > q ? p : q);
+  *element = p > q ? q : p;
+}
+
+static size_t pair_channel(const species* s, int i, int j) {
+  return channel_of(&s->pairs, pair_m(s, (size_t)i, (size_t)j, false),
+                    pair_label(s, (size_t)i, (size_t)j));
+}
+
+tg_status tg_ci_hamiltonian_set_two(tg_ci_hamiltonian* h, int t, int i, int j, int k, int l,
+                                    double value) {
+  TG_TRY(check_orbitals(h, t, i, j));
+  TG_TRY(check_orbitals(h, t, k, l));
+  species* s = &h->s[t];
+  int sign = 1;
+  const bool apart = order_pair(&i, &j, &sign), apart_too = order_pair(&k, &l, &sign);
+  if (!apart || !apart_too) {
+    if (value == 0) return TG_OK;
+    return tg_fail(
+        TG_ERR_INPUT,
+        "the two-body element (%d %d, %d %d) of species %c is %g, but two fermions cannot "
+        "share a state; it must be zero",
+        i, j, k, l, species_names[t], value);
+  }
+  const size_t channel = pair_channel(s, i, j);
+  if (channel != pair_channel(s, k, l)) {
+    if (value == 0) return TG_OK;
+    return forbidden(
+        "two-body", value,
+        pair_m(s, (size_t)i, (size_t)j, false) - pair_m(s, (size_t)k, (size_t)l, false),
+        pair_label(s, (size_t)i, (size_t)j) ^ pair_label(s, (size_t)k, (size_t)l));
+  }
+  size_t row, element;
+  two_place(s, channel, i, j, k, l, &row, &element);
+  return row_set(h, &s->two[row], row - s->pairs.begin[channel] + 1, element, sign * value);
+}
+
+/* The channel of B that balances the transition i <- j of A. */
+static size_t balance(const tg_ci_hamiltonian* h, int i, int j) {
+  const species* a = &h->s[0];
+  return channel_of(&h->s[1].transitions, -pair_m(a, (size_t)i, (size_t)j, true),
+                    pair_label(a, (size_t)i, (size_t)j));
+}
+
+static size_t cross_row(const tg_ci_hamiltonian* h, int i, int j) {
+  const species* a = &h->s[0];
+  const channels* c = &a->transitions;
+  return c->begin[channel_of(c, pair_m(a, (size_t)i, (size_t)j, true),
+                             pair_label(a, (size_t)i, (size_t)j))] +
+         c->position[(size_t)i * a->count + (size_t)j];
+}
+
+tg_status tg_ci_hamiltonian_set_cross(tg_ci_hamiltonian* h, int i, int j, int k, int l,
+                                      double value) {
+  TG_TRY(check_orbitals(h, 0, i, j));
+  TG_TRY(check_orbitals(h, 1, k, l));
+  const species *a = &h->s[0], *b = &h->s[1];
+  const int change = pair_m(a, (size_t)i, (size_t)j, true) + pair_m(b, (size_t)k, (size_t)l, true);
+  const unsigned label = pair_label(a, (size_t)i, (size_t)j) ^ pair_label(b, (size_t)k, (size_t)l);
+  if (change || label) return value == 0 ? TG_OK : forbidden("A-B two-body", value, change, label);
+  TG_TRY(row_set(h, &h->cross[cross_row(h, i, j)], channel_count(&b->transitions, balance(h, i, j)),
+                 b->transitions.position[(size_t)k * b->count + (size_t)l], value));
+  return row_set(h, &h->cross[cross_row(h, j, i)], channel_count(&b->transitions, balance(h, j, i)),
+                 b->transitions.position[(size_t)l * b->count + (size_t)k], value);
+}
+
+double tg_ci_hamiltonian_constant(const tg_ci_hamiltonian* h) { return h->constant; }
+
+double tg_ci_hamiltonian_one(const tg_ci_hamiltonian* h, int t, int i, int j) {
+  const double* row = h->s[t].one[i];
+  return row ? row[j] : 0;
+}
+
+double tg_ci_hamiltonian_two(const tg_ci_hamiltonian* h, int t, int i, int j, int k, int l) {
+  const species* s = &h->s[t];
+  int sign = 1;
+  const bool apart = order_pair(&i, &j, &sign), apart_too = order_pair(&k, &l, &sign);
+  if (!apart || !apart_too) return 0;
+  const size_t channel = pair_channel(s, i, j);
+  if (channel != pair_channel(s, k, l)) return 0;
+  size_t row, element;
+  two_place(s, channel, i, j, k, l, &row, &element);
+  return s->two[row] ? sign * s->two[row][element] : 0;
+}
+
+double tg_ci_hamiltonian_cross(const tg_ci_hamiltonian* h, int i, int j, int k, int l) {
+  const double* row = h->cross[cross_row(h, i, j)];
+  const species* b = &h->s[1];
+  if (!row || balance(h, i, j) != channel_of(&b->transitions, pair_m(b, (size_t)k, (size_t)l, true),
+                                             pair_label(b, (size_t)k, (size_t)l)))
+    return 0;
+  return row[b->transitions.position[(size_t)k * b->count + (size_t)l]];
+}
+
+size_t tg_ci_hamiltonian_orbitals(const tg_ci_hamiltonian* h, int t, const tg_ci_orbital** out) {
+  if (out) *out = h->s[t].orbitals;
+  return h->s[t].count;
+}
+
+static size_t channels_bytes(const channels* c, size_t orbitals, size_t members) {
+  return ((size_t)c->span_m * c->labels + 2) * sizeof *c->begin + members * sizeof *c->members +
+         orbitals * orbitals * sizeof *c->position;
+}
+
+size_t tg_ci_hamiltonian_bytes(const tg_ci_hamiltonian* h) {
+  size_t bytes = sizeof *h + h->bytes + h->s[0].count * h->s[0].count * sizeof *h->cross;
+  for (int t = 0; t < 2; t++) {
+    const size_t n = h->s[t].count, pairs = n < 2 ? 0 : n * (n - 1) / 2;
+    bytes += n * (sizeof(tg_ci_orbital) + sizeof(double*)) + pairs * sizeof(double*) +
+             channels_bytes(&h->s[t].pairs, n, pairs) +
+             channels_bytes(&h->s[t].transitions, n, n * n);
+  }
+  return bytes;
+}
+
+static size_t channel_members(const channels* c, int two_m, unsigned label,
+                              const uint32_t** members) {
+  const size_t channel = channel_of(c, two_m, label);
+  *members = channel == SIZE_MAX || !c->members ? NULL : c->members + c->begin[channel];
+  return channel_count(c, channel);
+}
+
+size_t tg_ci_hamiltonian_pairs(const tg_ci_hamiltonian* h, int t, int two_m, unsigned label,
+                               const uint32_t** members) {
+  return channel_members(&h->s[t].pairs, two_m, label, members);
+}
+
+size_t tg_ci_hamiltonian_transitions(const tg_ci_hamiltonian* h, int t, int two_m, unsigned label,
+                                     const uint32_t** members) {
+  return channel_members(&h->s[t].transitions, two_m, label, members);
+}
+
+/* row += factor * from, of count elements. */
+static tg_status row_add(tg_ci_hamiltonian* h, double** row, size_t count, double factor,
+                         const double* from) {
+  if (!from) return TG_OK;
+  if (!*row) {
+    TG_TRY(TG_ALLOCATE(count, "matrix elements", row));
+    h->bytes += count * sizeof **row;
+  }
+  for (size_t e = 0; e < count; e++) (*row)[e] += factor * from[e];
+  return TG_OK;
+}
+
+static bool same_orbitals(const species* a, const species* b) {
+  if (a->count != b->count) return false;
+  for (size_t i = 0; i < a->count; i++) {
+    const tg_ci_orbital *p = &a->orbitals[i], *q = &b->orbitals[i];
+    if (p->two_m != q->two_m || p->symmetry != q->symmetry || p->shell != q->shell) return false;
+  }
+  return true;
+}
+
+static tg_status add_pairs(tg_ci_hamiltonian* h, species* s, double factor, const species* from) {
+  const channels* c = &s->pairs;
+  for (size_t channel = 0; channel < (size_t)c->span_m * c->labels; channel++)
+    for (size_t p = c->begin[channel]; p < c->begin[channel + 1]; p++)
+      TG_TRY(row_add(h, &s->two[p], p - c->begin[channel] + 1, factor, from->two[p]));
+  return TG_OK;
+}
+
+tg_status tg_ci_hamiltonian_add(tg_ci_hamiltonian* h, double factor,
+                                const tg_ci_hamiltonian* other) {
+  for (int t = 0; t < 2; t++)
+    if (!same_orbitals(&h->s[t], &other->s[t]))
+      return tg_fail(TG_ERR_INPUT,
+                     "two operators cannot be added: their single-particle states of species %c "
+                     "differ (%zu and %zu states)",
+                     species_names[t], h->s[t].count, other->s[t].count);
+  h->constant += factor * other->constant;
+  for (int t = 0; t < 2; t++) {
+    species* s = &h->s[t];
+    for (size_t i = 0; i < s->count; i++)
+      TG_TRY(row_add(h, &s->one[i], s->count, factor, other->s[t].one[i]));
+    TG_TRY(add_pairs(h, s, factor, &other->s[t]));
+  }
+  const size_t n = h->s[0].count;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) {
+      const size_t row = cross_row(h, (int)i, (int)j);
+      TG_TRY(row_add(h, &h->cross[row],
+                     channel_count(&h->s[1].transitions, balance(h, (int)i, (int)j)), factor,
+                     other->cross[row]));
+    }
+  return TG_OK;
+}
