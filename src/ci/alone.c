@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of H that acts on one species alone, between its strings.
+ *
+ * With r(q) the particles below orbital q that both strings hold, a string that got i (and k) for j
+ * (and l) has the phase (-1)^(r(i) + r(j)) [+ r(k) + r(l)], for operators in the order of
+ * ci/hamiltonian.h: the two that are taken away, or put in, are ordered, so that they do not count
+ * each other an odd number of times. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ci/jumps.h"
+#include "ci/links.h"
+
+void tg_ci_alone_free(tg_ci_alone* a) {
+  tg_ci_targets_free(a->targets, a->class_count);
+  TG_FREE(a->diagonal);
+  *a = (tg_ci_alone){0};
+}
+
+typedef struct search {
+  const tg_ci_hamiltonian* h;
+  const tg_ci_strings* s;
+  const tg_ci_orbital* orbitals;
+  int species;
+  const uint16_t* list; /* the string led to */
+  uint64_t mark;
+  uint32_t row;
+  uint16_t* source; /* [particles] */
+  uint16_t* below;  /* [orbitals + 1] particles of list below each orbital */
+  bool* occupied;   /* [orbitals] */
+  tg_ci_connections found;
+} search;
+
+static double diagonal(const search* f) {
+  double sum = 0;
+  for (int k = 0; k < f->s->particles; k++) {
+    sum += tg_ci_hamiltonian_one(f->h, f->species, f->list[k], f->list[k]);
+    for (int l = k + 1; l < f->s->particles; l++)
+      sum +=
+          tg_ci_hamiltonian_two(f->h, f->species, f->list[k], f->list[l], f->list[k], f->list[l]);
+  }
+  return sum;
+}
+
+/* The string with in (now there) back to out; value is asked for where it exists. */
+static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int count,
+                         double (*value)(const search*, const uint16_t*, const uint16_t*)) {
+  tg_ci_replace(f->list, f->s->particles, in, out, count, f->source);
+  uint64_t mark = f->mark;
+  int parity = 0;
+  for (int c = 0; c < count; c++) {
+    mark ^= f->s->marks[in[c]] ^ f->s->marks[out[c]];
+    parity += f->below[in[c]] + f->below[out[c]];
+    for (int d = 0; d < count; d++) parity += (in[d] < in[c]) + (in[d] < out[c]);
+  }
+  const size_t there = tg_ci_strings_find(f->s, f->source, mark);
+  if (there == SIZE_MAX) return TG_OK;
+  const size_t class = tg_ci_strings_class(f->s, there);
+  const double element = value(f, in, out);
+  return tg_ci_connect(&f->found,
+                       (tg_ci_connection){.source = (uint32_t) class,
+                                          .row = f->row,
+                                          .from = (uint32_t)(there - f->s->classes[class].begin),
+                                          .value = parity & 1 ? -element : element});
+}
+
+static double single_value(const search* f, const uint16_t* in, const uint16_t* out) {
+  double sum = tg_ci_hamiltonian_one(f->h, f->species, *in, *out);
+  for (int k = 0; k < f->s->particles; k++)
+    sum += tg_ci_hamiltonian_two(f->h, f->species, *in, f->list[k], *out, f->list[k]);
+  return sum;
+}
+
+static double double_value(const search* f, const uint16_t* in, const uint16_t* out) {
+  return tg_ci_hamiltonian_two(f->h, f->species, in[0], in[1], out[0], out[1]);
+}
+
+static tg_status singles(search* f) {
+  for (int k = 0; k < f->s->particles; k++) {
+    const uint16_t in = f->list[k];
+    for (uint16_t out = 0; out < f->s->orbitals; out++)
+      if (!f->occupied[out] && f->orbitals[out].two_m == f->orbitals[in].two_m &&
+          f->orbitals[out].symmetry == f->orbitals[in].symmetry)
+        TG_TRY(connect(f, &in, &out, 1, single_value));
+  }
+  return TG_OK;
+}
+
+static tg_status doubles(search* f) {
+  for (int k = 0; k < f->s->particles; k++)
+    for (int l = k + 1; l < f->s->particles; l++) {
+      const uint16_t in[2] = {f->list[k], f->list[l]};
+      const uint32_t* members;
+      const size_t count = tg_ci_hamiltonian_pairs(
+          f->h, f->species, f->orbitals[in[0]].two_m + f->orbitals[in[1]].two_m,
+          (unsigned)(f->orbitals[in[0]].symmetry ^ f->orbitals[in[1]].symmetry), &members);
+      for (size_t m = 0; m < count; m++) {
+        const uint16_t out[2] = {(uint16_t)(members[m] / f->s->orbitals),
+                                 (uint16_t)(members[m] % f->s->orbitals)};
+        if (!f->occupied[out[0]] && !f->occupied[out[1]])
+          TG_TRY(connect(f, in, out, 2, double_value));
+      }
+    }
+  return TG_OK;
+}
+
+static tg_status class_rows(search* f, size_t class, double* energies) {
+  const tg_ci_class* c = &f->s->classes[class];
+  for (size_t i = 0; i < c->count; i++) {
+    f->list = tg_ci_string(f->s, c->begin + i);
+    f->mark = tg_ci_strings_mark(f->s, f->list);
+    f->row = (uint32_t)i;
+    memset(f->occupied, 0, f->s->orbitals * sizeof *f->occupied);
+    for (int k = 0; k < f->s->particles; k++) f->occupied[f->list[k]] = true;
+    uint16_t below = 0;
+    for (size_t o = 0; o < f->s->orbitals; o++) {
+      f->below[o] = below;
+      below += f->occupied[o];
+    }
+    energies[c->begin + i] = diagonal(f);
+    TG_TRY(singles(f));
+    TG_TRY(doubles(f));
+  }
+  return TG_OK;
+}
+
+static tg_status class_make(const tg_ci_hamiltonian* h, const tg_ci_strings* s, int species,
+                            size_t class, tg_ci_alone* out, size_t* bytes) {
+  tg_status status = TG_OK;
+  search f = {.h = h, .s = s, .species = species};
+  tg_ci_hamiltonian_orbitals(h, species, &f.orbitals);
+  TG_TRY_GOTO(TG_ALLOCATE((size_t)s->particles + 1, "string", &f.source), done);
+  TG_TRY_GOTO(TG_ALLOCATE(s->orbitals + 1, "orbitals", &f.below), done);
+  TG_TRY_GOTO(TG_ALLOCATE(s->orbitals + 1, "orbitals", &f.occupied), done);
+  TG_TRY_GOTO(class_rows(&f, class, out->diagonal), done);
+  status = tg_ci_target_make(&f.found, s->classes[class].count, false, &out->targets[class], bytes);
+done:
+  TG_FREE(f.found.list);
+  TG_FREE(f.source);
+  TG_FREE(f.below);
+  TG_FREE(f.occupied);
+  return status;
+}
+
+tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                           int threads, tg_ci_alone* out) {
+  tg_status status = TG_OK;
+  const tg_ci_strings* s = &space->strings[species];
+  tg_ci_alone a = {.class_count = s->class_count};
+  TG_TRY_GOTO(TG_ALLOCATE(s->class_count, "targets", &a.targets), failed);
+  TG_TRY_GOTO(TG_ALLOCATE(s->count, "energies of strings", &a.diagonal), failed);
+  size_t bytes = s->class_count * sizeof *a.targets + s->count * sizeof *a.diagonal, count = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : bytes, count)
+  for (size_t c = 0; c < s->class_count; c++) {
+    const tg_status mine = class_make(h, s, species, c, &a, &bytes);
+    for (size_t l = 0; l < a.targets[c].link_count; l++) count += a.targets[c].links[l].count;
+    if (mine != TG_OK) {
+#pragma omp critical(tg_ci_alone_status)
+      status = mine;
+    }
+  }
+  if (status != TG_OK) goto failed;
+  a.bytes = bytes;
+  a.count = count;
+  *out = a;
+  return TG_OK;
+failed:
+  tg_ci_alone_free(&a);
+  return status;
+}

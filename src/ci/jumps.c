@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ci/jumps.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ci/links.h"
+
+void tg_ci_jumps_free(tg_ci_jumps* j) {
+  tg_ci_targets_free(j->targets, j->class_count);
+  TG_FREE(j->channel_begin);
+  TG_FREE(j->operators);
+  *j = (tg_ci_jumps){0};
+}
+
+/* The range of changes, the same for both species. */
+static void channel_range(const tg_ci_hamiltonian* h, tg_ci_jumps* out) {
+  out->labels = 1;
+  for (int t = 0; t < 2; t++) {
+    const tg_ci_orbital* o;
+    const size_t n = tg_ci_hamiltonian_orbitals(h, t, &o);
+    int least = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+      if (i == 0 || o[i].two_m < least) least = o[i].two_m;
+      if (i == 0 || o[i].two_m > most) most = o[i].two_m;
+      while (out->labels <= o[i].symmetry) out->labels *= 2;
+    }
+    if (most - least > out->reach) out->reach = most - least;
+  }
+  out->channel_count = (size_t)(2 * out->reach + 1) * out->labels;
+}
+
+static uint32_t channel_of(const tg_ci_jumps* j, int species, const tg_ci_orbital* to,
+                           const tg_ci_orbital* from) {
+  const int change = species ? from->two_m - to->two_m : to->two_m - from->two_m;
+  return (uint32_t)(change + j->reach) * j->labels + (uint32_t)(to->symmetry ^ from->symmetry);
+}
+
+/* All jumps to one string: it lost j and got i. */
+static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals, int species,
+                          const tg_ci_jumps* j, size_t number, uint32_t row, uint16_t* source,
+                          tg_ci_connections* found) {
+  const uint16_t* list = tg_ci_string(s, number);
+  const uint64_t mark = tg_ci_strings_mark(s, list);
+  for (int k = 0; k < s->particles; k++) {
+    int below = 0; /* particles below the orbital looked at */
+    for (uint16_t from = 0; from < s->orbitals; from++) {
+      if (below < s->particles && list[below] == from) {
+        below++;
+        continue;
+      }
+      tg_ci_replace(list, s->particles, &list[k], &from, 1, source);
+      const size_t there = tg_ci_strings_find(s, source, mark ^ s->marks[list[k]] ^ s->marks[from]);
+      if (there == SIZE_MAX) continue;
+      const size_t class = tg_ci_strings_class(s, there);
+      const int between = from > list[k] ? below - k - 1 : k - below;
+      TG_TRY(tg_ci_connect(
+          found,
+          (tg_ci_connection){
+              .channel = channel_of(j, species, &orbitals[list[k]], &orbitals[from]),
+              .source = (uint32_t) class,
+              .row = row,
+              .from = (uint32_t)(there - s->classes[class].begin),
+              .code = 2 * (uint32_t)(list[k] * s->orbitals + from) + (uint32_t)(between & 1)}));
+    }
+  }
+  return TG_OK;
+}
+
+static tg_status class_jumps(const tg_ci_strings* s, const tg_ci_orbital* orbitals, int species,
+                             const tg_ci_jumps* j, size_t class, size_t* bytes) {
+  tg_status status = TG_OK;
+  tg_ci_connections found = {0};
+  uint16_t* source = NULL;
+  TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &source));
+  const tg_ci_class* c = &s->classes[class];
+  for (size_t i = 0; i < c->count; i++)
+    TG_TRY_GOTO(jumps_to(s, orbitals, species, j, c->begin + i, (uint32_t)i, source, &found), done);
+  status = tg_ci_target_make(&found, c->count, true, &j->targets[class], bytes);
+done:
+  TG_FREE(found.list);
+  TG_FREE(source);
+  return status;
+}
+
+/* Numbers the operators that occur, channel by channel, and puts the numbers into the codes. */
+static tg_status number_operators(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
+                                  int species, tg_ci_jumps* j) {
+  uint32_t* number = NULL;
+  const size_t n = s->orbitals;
+  TG_TRY(TG_ALLOCATE(n * n, "numbers of operators", &number));
+  for (size_t c = 0; c < j->class_count; c++) {
+    const tg_ci_target* t = &j->targets[c];
+    for (size_t l = 0; l < t->link_count; l++)
+      for (size_t e = 0; e < t->links[l].count; e++) number[t->code[t->links[l].first + e] / 2] = 1;
+  }
+  tg_status status = TG_ALLOCATE(j->channel_count + 2, "channels", &j->channel_begin);
+  size_t count = 0;
+  for (size_t o = 0; status == TG_OK && o < n * n; o++)
+    if (number[o]) {
+      j->channel_begin[channel_of(j, species, &orbitals[o / n], &orbitals[o % n]) + 2]++;
+      count++;
+    }
+  if (status == TG_OK) status = TG_ALLOCATE(count, "operators", &j->operators);
+  if (status != TG_OK) {
+    tg_free(number);
+    return status;
+  }
+  size_t* next = j->channel_begin + 1;
+  for (size_t c = 0; c < j->channel_count; c++) next[c + 1] += next[c];
+  for (size_t o = 0; o < n * n; o++)
+    if (number[o])
+      j->operators[next[channel_of(j, species, &orbitals[o / n], &orbitals[o % n])]++] =
+          (uint32_t)o;
+  for (size_t c = 0; c < j->channel_count; c++)
+    for (size_t o = j->channel_begin[c]; o < j->channel_begin[c + 1]; o++)
+      number[j->operators[o]] = (uint32_t)(o - j->channel_begin[c]);
+  for (size_t c = 0; c < j->class_count; c++) {
+    const tg_ci_target* t = &j->targets[c];
+    for (size_t l = 0; l < t->link_count; l++)
+      for (size_t e = 0; e < t->links[l].count; e++) {
+        uint32_t* code = &t->code[t->links[l].first + e];
+        *code = 2 * number[*code / 2] + (*code & 1);
+      }
+  }
+  j->bytes += count * sizeof *j->operators + (j->channel_count + 2) * sizeof *j->channel_begin;
+  tg_free(number);
+  return TG_OK;
+}
+
+/* The second order of a target's jumps. next: [operators of a channel + 1], zeroed. */
+static tg_status order_by_operator(tg_ci_target* t, size_t rows, uint32_t* next, size_t* bytes) {
+  size_t jumps = 0, operators = 0;
+  for (size_t l = 0; l < t->link_count; l++) {
+    tg_ci_link* link = &t->links[l];
+    link->operators = operators;
+    for (size_t e = 0; e < link->count; e++)
+      if (!next[t->code[link->first + e] / 2]++) link->operator_count++;
+    for (size_t e = 0; e < link->count; e++) next[t->code[link->first + e] / 2] = 0;
+    operators += link->operator_count + 1;
+    jumps += link->count;
+  }
+  TG_TRY(TG_ALLOCATE(operators, "operators of links", &t->op));
+  TG_TRY(TG_ALLOCATE(operators, "operators of links", &t->op_begin));
+  TG_TRY(TG_ALLOCATE(jumps, "jumps", &t->op_to));
+  TG_TRY(TG_ALLOCATE(jumps, "jumps", &t->op_from));
+  *bytes += operators * 2 * sizeof *t->op + jumps * 2 * sizeof *t->op_to;
+  for (size_t l = 0; l < t->link_count; l++) {
+    const tg_ci_link* link = &t->links[l];
+    uint32_t *op = t->op + link->operators, *begin = t->op_begin + link->operators;
+    uint32_t last = 0, place = (uint32_t)link->first, k = 0;
+    for (size_t e = 0; e < link->count; e++) {
+      const uint32_t o = t->code[link->first + e] / 2;
+      next[o]++;
+      if (o > last) last = o;
+    }
+    for (uint32_t o = 0; link->count && o <= last; o++) {
+      const uint32_t count = next[o];
+      if (!count) continue;
+      op[k] = o;
+      begin[k++] = next[o] = place;
+      place += count;
+    }
+    begin[k] = place;
+    for (size_t r = 0; r < rows; r++)
+      for (uint32_t e = t->begin[link->rows + r]; e < t->begin[link->rows + r + 1]; e++) {
+        const uint32_t at = next[t->code[e] / 2]++;
+        t->op_to[at] = (uint32_t)r;
+        t->op_from[at] = 2 * t->from[e] + (t->code[e] & 1);
+      }
+    for (uint32_t o = 0; o < k; o++) next[op[o]] = 0;
+  }
+  return TG_OK;
+}
+
+static tg_status order_all(const tg_ci_strings* s, tg_ci_jumps* j) {
+  size_t most = 0;
+  for (size_t c = 0; c < j->channel_count; c++)
+    if (j->channel_begin[c + 1] - j->channel_begin[c] > most)
+      most = j->channel_begin[c + 1] - j->channel_begin[c];
+  uint32_t* next = NULL;
+  TG_TRY(TG_ALLOCATE(most + 1, "operators", &next));
+  tg_status status = TG_OK;
+  for (size_t c = 0; c < j->class_count && status == TG_OK; c++)
+    status = order_by_operator(&j->targets[c], s->classes[c].count, next, &j->bytes);
+  tg_free(next);
+  return status;
+}
+
+tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                           int threads, tg_ci_jumps* out) {
+  tg_status status = TG_OK;
+  const tg_ci_strings* s = &space->strings[species];
+  const tg_ci_orbital* orbitals;
+  tg_ci_hamiltonian_orbitals(h, species, &orbitals);
+  tg_ci_jumps j = {.class_count = s->class_count};
+  channel_range(h, &j);
+  TG_TRY_GOTO(TG_ALLOCATE(s->class_count, "targets of jumps", &j.targets), failed);
+  size_t bytes = s->class_count * sizeof *j.targets, count = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : bytes, count)
+  for (size_t c = 0; c < s->class_count; c++) {
+    const tg_status mine = class_jumps(s, orbitals, species, &j, c, &bytes);
+    for (size_t l = 0; l < j.targets[c].link_count; l++) count += j.targets[c].links[l].count;
+    if (mine != TG_OK) {
+#pragma omp critical(tg_ci_jumps_status)
+      status = mine;
+    }
+  }
+  if (status != TG_OK) goto failed;
+  j.bytes = bytes;
+  j.count = count;
+  TG_TRY_GOTO(number_operators(s, orbitals, species, &j), failed);
+  TG_TRY_GOTO(order_all(s, &j), failed);
+  *out = j;
+  return TG_OK;
+failed:
+  tg_ci_jumps_free(&j);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/links.h  Within src/ci: from a heap of connections to the links of ci/jumps.h. */
+#ifndef TG_CI_LINKS_H
+#define TG_CI_LINKS_H
+
+#include <stdbool.h>
+
+#include "ci/jumps.h"
+
+/** One connection found: to string row of the target class. */
+typedef struct tg_ci_connection {
+  uint32_t channel, source, row, from; /* sorted by these, in this order */
+  uint32_t code;                       /* of a jump */
+  double value;                        /* of a matrix */
+} tg_ci_connection;
+
+typedef struct tg_ci_connections {
+  tg_ci_connection* list;
+  size_t count, room;
+} tg_ci_connections;
+
+tg_status tg_ci_connect(tg_ci_connections* c, tg_ci_connection connection);
+
+/** Sorts them into a target's links, begin, from and code (where jumps) or value. rows: strings of
+ * the target class. *bytes grows by what the target takes. */
+tg_status tg_ci_target_make(tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
+                            size_t* bytes);
+void tg_ci_targets_free(tg_ci_target* targets, size_t count);
+
+/** A string with a few orbitals replaced: list (rising) into out, which may not be list. */
+void tg_ci_replace(const uint16_t* list, int particles, const uint16_t* removed,
+                   const uint16_t* added, int count, uint16_t* out);
+
+#endif
