@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inner loops of ci/omp/kernels.h. The build defines TG_VARIANT, the suffix of the exported
+ * name.
+ *
+ * A row's sums stay in registers while its entries are gone through: per entry one value is
+ * broadcast, and per eight lanes one vector is loaded and one fused multiply-add done. Every lane
+ * does the same operations in the same order, so what shares a tile with it does not change its
+ * bits. */
+#include "ci/omp/kernels.h"
+
+#include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+
+enum { LANES = TG_CI_LANES };
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+
+INLINE lanes load(const double* from) { return *(const lanes*)from; }
+
+INLINE void multiply_rows(size_t rows, const uint32_t* begin, const uint32_t* from,
+                          const double* value, const int vectors, const double* xt, double* yt) {
+  for (size_t r = 0; r < rows; r++) {
+    lanes sum[TG_CI_MOST_VECTORS];
+    double* y = yt + r * (size_t)vectors * LANES;
+    for (int v = 0; v < vectors; v++) sum[v] = load(y + v * LANES);
+    for (uint32_t e = begin[r]; e < begin[r + 1]; e++) {
+      const double* x = xt + from[e] * (size_t)vectors * LANES;
+      const double factor = value[e];
+      for (int v = 0; v < vectors; v++) sum[v] += factor * load(x + v * LANES);
+    }
+    for (int v = 0; v < vectors; v++) *(lanes*)(y + v * LANES) = sum[v];
+  }
+}
+
+/* y[index[k]] += sum[k] of one vector; k < count where that is less than LANES. */
+INLINE void scatter(lanes sum, int count, const int32_t* index, double* y) {
+#ifdef __AVX512F__
+  const __mmask8 mask = (__mmask8)(count >= LANES ? 0xff : (1 << count) - 1);
+  const __m256i place = _mm256_loadu_si256((const __m256i*)index);
+  const __m512d old = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, place, y, 8);
+  _mm512_mask_i32scatter_pd(y, mask, place, _mm512_add_pd(old, (__m512d)sum), 8);
+#else
+  for (int k = 0; k < LANES && k < count; k++) y[index[k]] += sum[k];
+#endif
+}
+
+INLINE void jump_rows(size_t rows, const uint32_t* begin, const uint32_t* from,
+                      const uint32_t* code, const double* table, const double* xt,
+                      const int vectors, int count, const int32_t* index, size_t stride,
+                      double* y) {
+  for (size_t r = 0; r < rows; r++) {
+    if (begin[r] == begin[r + 1]) continue;
+    lanes sum[TG_CI_MOST_VECTORS];
+    for (int v = 0; v < vectors; v++) sum[v] = (lanes){0};
+    for (uint32_t e = begin[r]; e < begin[r + 1]; e++) {
+      const double* x = xt + from[e] * (size_t)vectors * LANES;
+      const double factor = table[code[e]];
+      for (int v = 0; v < vectors; v++) sum[v] += factor * load(x + v * LANES);
+    }
+    for (int v = 0; v < vectors; v++)
+      scatter(sum[v], count - v * LANES, index + v * LANES, y + r * stride);
+  }
+}
+
+INLINE void gather_rows(size_t rows, size_t stride, const double* x, const int vectors,
+                        const int32_t* index, const double* sign, double* xt) {
+  for (size_t r = 0; r < rows; r++) {
+    const double* from = x + r * stride;
+    double* to = xt + r * (size_t)vectors * LANES;
+    for (int v = 0; v < vectors; v++) {
+#ifdef __AVX512F__
+      const __m256i place = _mm256_loadu_si256((const __m256i*)(index + v * LANES));
+      const __m512d all = _mm512_i32gather_pd(place, from, 8);
+      _mm512_store_pd(to + v * LANES, _mm512_mul_pd(all, _mm512_load_pd(sign + v * LANES)));
+#else
+      for (int k = v * LANES; k < (v + 1) * LANES; k++) to[k] = sign[k] * from[index[k]];
+#endif
+    }
+  }
+}
+
+/* The number of vectors as a constant, so that the sums are registers. */
+#define EACH(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+
+static void multiply(size_t rows, const uint32_t* begin, const uint32_t* from, const double* value,
+                     int vectors, const double* xt, double* yt) {
+  switch (vectors) {
+#define CASE(n)                                                                                    \
+  case n: multiply_rows(rows, begin, from, value, n, xt, yt); break;
+    EACH(CASE)
+#undef CASE
+  }
+}
+
+static void gather(size_t rows, size_t stride, const double* x, int vectors, const int32_t* index,
+                   const double* sign, double* xt) {
+  gather_rows(rows, stride, x, vectors, index, sign, xt);
+}
+
+static void jump(size_t rows, const uint32_t* begin, const uint32_t* from, const uint32_t* code,
+                 const double* table, const double* xt, int count, const int32_t* index,
+                 size_t stride, double* y) {
+  switch ((count + LANES - 1) / LANES) {
+#define CASE(n)                                                                                    \
+  case n: jump_rows(rows, begin, from, code, table, xt, n, count, index, stride, y); break;
+    EACH(CASE)
+#undef CASE
+  }
+}
+
+static bool runs(void) {
+#if defined(__AVX512F__)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+#elif defined(__AVX2__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return true;
+#endif
+}
+
+extern const tg_ci_kernels JOIN(tg_ci_kernels_, TG_VARIANT);
+const tg_ci_kernels JOIN(tg_ci_kernels_, TG_VARIANT) = {
+    .name = TEXT(TG_VARIANT), .runs = runs, .multiply = multiply, .gather = gather, .jump = jump};

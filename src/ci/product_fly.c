@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ci/product_fly.h"
+
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "base/memory.h"
+
+void tg_ci_fly_free(tg_ci_fly* f) {
+  for (int t = 0; t < 2; t++) {
+    tg_ci_jumps_free(&f->jumps[t]);
+    tg_ci_alone_free(&f->alone[t]);
+  }
+  TG_FREE(f->by_b_begin);
+  TG_FREE(f->by_a);
+  TG_FREE(f->by_b);
+  TG_FREE(f->still_a);
+  TG_FREE(f->still_b);
+  TG_FREE(f->still);
+  TG_FREE(f->diagonal);
+  TG_FREE(f->elements);
+  *f = (tg_ci_fly){0};
+}
+
+static size_t operators_of(const tg_ci_jumps* j, size_t channel) {
+  return j->channel_begin[channel + 1] - j->channel_begin[channel];
+}
+
+static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
+  const tg_ci_jumps *ja = &f->jumps[0], *jb = &f->jumps[1];
+  const size_t na = f->orbitals[0], nb = f->orbitals[1];
+  TG_TRY(TG_ALLOCATE(ja->channel_count + 1, "channels", &f->by_b_begin));
+  for (size_t c = 0; c < ja->channel_count; c++)
+    f->by_b_begin[c + 1] = f->by_b_begin[c] + operators_of(ja, c) * operators_of(jb, c);
+  const size_t size = f->by_b_begin[ja->channel_count];
+  TG_TRY(TG_ALLOCATE(size, "elements between species", &f->by_a));
+  TG_TRY(TG_ALLOCATE(size, "elements between species", &f->by_b));
+  for (size_t c = 0; c < ja->channel_count; c++) {
+    const size_t count_a = operators_of(ja, c), count_b = operators_of(jb, c);
+    for (size_t a = 0; a < count_a; a++)
+      for (size_t b = 0; b < count_b; b++) {
+        const uint32_t oa = ja->operators[ja->channel_begin[c] + a];
+        const uint32_t ob = jb->operators[jb->channel_begin[c] + b];
+        const double w = tg_ci_hamiltonian_cross(h, (int)(oa / na), (int)(oa % na), (int)(ob / nb),
+                                                 (int)(ob % nb));
+        f->by_a[f->by_b_begin[c] + a * count_b + b] = w;
+        f->by_b[f->by_b_begin[c] + b * count_a + a] = w;
+      }
+  }
+  const uint32_t still = tg_ci_channel_still(ja);
+  const size_t count_a = operators_of(ja, still), count_b = operators_of(jb, still);
+  TG_TRY(TG_ALLOCATE(count_b * na, "elements between species", &f->still_a));
+  TG_TRY(TG_ALLOCATE(count_a * nb, "elements between species", &f->still_b));
+  TG_TRY(TG_ALLOCATE(na * nb, "elements between species", &f->still));
+  for (size_t p = 0; p < na; p++)
+    for (size_t b = 0; b < count_b; b++) {
+      const uint32_t o = jb->operators[jb->channel_begin[still] + b];
+      f->still_a[b * na + p] =
+          tg_ci_hamiltonian_cross(h, (int)p, (int)p, (int)(o / nb), (int)(o % nb));
+    }
+  for (size_t q = 0; q < nb; q++)
+    for (size_t a = 0; a < count_a; a++) {
+      const uint32_t o = ja->operators[ja->channel_begin[still] + a];
+      f->still_b[a * nb + q] =
+          tg_ci_hamiltonian_cross(h, (int)(o / na), (int)(o % na), (int)q, (int)q);
+    }
+  for (size_t p = 0; p < na; p++)
+    for (size_t q = 0; q < nb; q++)
+      f->still[p * nb + q] = tg_ci_hamiltonian_cross(h, (int)p, (int)p, (int)q, (int)q);
+  f->bytes += (2 * size + count_b * na + count_a * nb + na * nb) * sizeof(double);
+  return TG_OK;
+}
+
+/* For row i the field of its particles on B's orbitals, then each column's sum over its own. */
+static tg_status make_diagonal(tg_ci_fly* f, int threads) {
+  const tg_ci_space* space = f->space;
+  const tg_ci_strings *sa = &space->strings[0], *sb = &space->strings[1];
+  TG_TRY(TG_ALLOCATE(space->dimension, "diagonal of the Hamiltonian", &f->diagonal));
+  f->bytes += (size_t)space->dimension * sizeof *f->diagonal;
+  const size_t nb = f->orbitals[1];
+  double* fields = NULL;
+  TG_TRY(TG_ALLOCATE((size_t)threads * (nb + 8), "fields", &fields));
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (size_t n = 0; n < space->block_count; n++) {
+#ifdef _OPENMP
+    double* field = fields + (size_t)omp_get_thread_num() * (nb + 8);
+#else
+    double* field = fields;
+#endif
+    const tg_ci_block* block = &space->blocks[n];
+    const size_t first_a = sa->classes[block->a].begin, first_b = sb->classes[block->b].begin;
+    for (size_t i = 0; i < block->rows; i++) {
+      const uint16_t* list = tg_ci_string(sa, first_a + i);
+      memset(field, 0, nb * sizeof *field);
+      for (int k = 0; k < sa->particles; k++)
+        for (size_t q = 0; q < nb; q++) field[q] += f->still[list[k] * nb + q];
+      double* row = f->diagonal + block->offset + i * block->columns;
+      for (size_t j = 0; j < block->columns; j++) {
+        const uint16_t* other = tg_ci_string(sb, first_b + j);
+        double sum = 0;
+        for (int k = 0; k < sb->particles; k++) sum += field[other[k]];
+        row[j] = f->constant + f->alone[0].diagonal[first_a + i] +
+                 f->alone[1].diagonal[first_b + j] + sum;
+      }
+    }
+  }
+  tg_free(fields);
+  return TG_OK;
+}
+
+/* Pairs of states that differ in at most two particles, one of them in the block. */
+static uint64_t block_pairs(const tg_ci_fly* f, const tg_ci_block* block) {
+  const tg_ci_space* space = f->space;
+  const tg_ci_target *alone_a = &f->alone[0].targets[block->a],
+                     *alone_b = &f->alone[1].targets[block->b];
+  const tg_ci_target *jump_a = &f->jumps[0].targets[block->a],
+                     *jump_b = &f->jumps[1].targets[block->b];
+  uint64_t pairs = (uint64_t)block->rows * block->columns;
+  for (size_t l = 0; l < alone_a->link_count; l++)
+    if (tg_ci_space_block(space, alone_a->links[l].source, block->b) != SIZE_MAX)
+      pairs += (uint64_t)alone_a->links[l].count * block->columns;
+  for (size_t l = 0; l < alone_b->link_count; l++)
+    if (tg_ci_space_block(space, block->a, alone_b->links[l].source) != SIZE_MAX)
+      pairs += (uint64_t)alone_b->links[l].count * block->rows;
+  for (size_t l = 0; l < jump_a->link_count; l++) {
+    const tg_ci_link* a = &jump_a->links[l];
+    size_t first;
+    const size_t count = tg_ci_links_of(jump_b, a->channel, &first);
+    for (size_t m = first; m < first + count; m++)
+      if (tg_ci_space_block(space, a->source, jump_b->links[m].source) != SIZE_MAX)
+        pairs += (uint64_t)a->count * jump_b->links[m].count;
+  }
+  return pairs;
+}
+
+tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                         tg_ci_fly* out) {
+  tg_status status = TG_OK;
+  tg_ci_fly f = {.space = space, .constant = tg_ci_hamiltonian_constant(h)};
+  for (int t = 0; t < 2; t++) {
+    f.orbitals[t] = tg_ci_hamiltonian_orbitals(h, t, NULL);
+    TG_TRY_GOTO(tg_ci_jumps_make(h, space, t, threads, &f.jumps[t]), failed);
+    TG_TRY_GOTO(tg_ci_alone_make(h, space, t, threads, &f.alone[t]), failed);
+    f.bytes += f.jumps[t].bytes + f.alone[t].bytes;
+  }
+  TG_TRY_GOTO(make_tables(h, &f), failed);
+  TG_TRY_GOTO(make_diagonal(&f, threads), failed);
+  TG_TRY_GOTO(TG_ALLOCATE(space->block_count, "counts of matrix elements", &f.elements), failed);
+  uint64_t pairs = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : pairs)
+  for (size_t n = 0; n < space->block_count; n++) {
+    const uint64_t mine = block_pairs(&f, &space->blocks[n]);
+    f.elements[n] = (double)mine;
+    pairs += mine;
+  }
+  f.pairs = pairs;
+  *out = f;
+  return TG_OK;
+failed:
+  tg_ci_fly_free(&f);
+  return status;
+}

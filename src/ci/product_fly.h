@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/product_fly.h  y = H x without a stored matrix: factorised into the two species.
+ *
+ * With strings i of A and j of B, and H = constant + H_A + H_B + sum of w(a,b) a b over one-body
+ * operators a of A and b of B,
+ *
+ *   y[i',j'] += H_A[i',i] x[i,j']                     rows of A's matrix times rows of x
+ *             + H_B[j',j] x[i',j]                     the same with x transposed, tile by tile
+ *             + sum over a: i -> i' and b: j -> j' of w(a,b) phase(a) phase(b) x[i,j]
+ *
+ * The last part is nearly all the work. For one b, its jumps j_k -> j'_k of a class are taken
+ * together, k being the SIMD direction: a tile xt[i,k] = phase_k x[i,j_k] is gathered, multiplied
+ * by the sparse matrix W_b[i',i] = w(a(i -> i'), b) phase(a), which has the structure of A's link
+ * and takes its values from a table by the operators' numbers, and scattered to y[i',j'_k]. So a
+ * matrix element costs one fused multiply-add of a vector's lane. Where an operator has few jumps
+ * in a class, jumps are combined one by one instead.
+ *
+ * Operators a+_p a_p change no string. They make the diagonal, which is tabulated, and add to
+ * single jumps of one species a factor that depends on the other's string.
+ *
+ * Threads own columns of blocks of y and add in the same order whatever their number, so the result
+ * is the same bit by bit. */
+#ifndef TG_CI_PRODUCT_FLY_H
+#define TG_CI_PRODUCT_FLY_H
+
+#include "ci/jumps.h"
+
+/** All that the product needs; reads the space, which must stay, but no more the Hamiltonian. */
+typedef struct tg_ci_fly {
+  const tg_ci_space* space;
+  double constant;
+  tg_ci_jumps jumps[2];
+  tg_ci_alone alone[2];
+  size_t* by_b_begin; /* [channels + 1]: where the channel's table starts in by_a and by_b */
+  double* by_a;       /* per channel [operators of A, operators of B]: w(a,b) */
+  double* by_b;       /* per channel [operators of B, operators of A] */
+  double* still_a;    /* [operators of B in the still channel, orbitals of A]: w(pp,b) */
+  double* still_b;    /* [operators of A in the still channel, orbitals of B]: w(a,qq) */
+  double* still;      /* [orbitals of A, orbitals of B]: w(pp,qq) */
+  size_t orbitals[2];
+  double* diagonal; /* [dimension] */
+  double* elements; /* [blocks]: matrix elements of the block's rows, the diagonal included */
+  uint64_t pairs;   /* of states that differ in at most two particles: the sum of elements */
+  size_t bytes;
+} tg_ci_fly;
+
+tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                         tg_ci_fly* out);
+void tg_ci_fly_free(tg_ci_fly* fly);
+
+/** y = H x: [dimension] each, apart. */
+tg_status tg_ci_fly_apply(const tg_ci_fly* fly, int threads, const double* x, double* y);
+
+#endif
