@@ -111,7 +111,7 @@ static tg_status make_diagonal(tg_ci_fly* f, int threads) {
 }
 
 /* Pairs of states that differ in at most two particles, one of them in the block. */
-static uint64_t block_pairs(const tg_ci_fly* f, const tg_ci_block* block) {
+static uint64_t block_pairs(const tg_ci_fly* f, const tg_ci_block* block, uint64_t* lanes) {
   const tg_ci_space* space = f->space;
   const tg_ci_target *alone_a = &f->alone[0].targets[block->a],
                      *alone_b = &f->alone[1].targets[block->b];
@@ -129,8 +129,11 @@ static uint64_t block_pairs(const tg_ci_fly* f, const tg_ci_block* block) {
     size_t first;
     const size_t count = tg_ci_links_of(jump_b, a->channel, &first);
     for (size_t m = first; m < first + count; m++)
-      if (tg_ci_space_block(space, a->source, jump_b->links[m].source) != SIZE_MAX)
-        pairs += (uint64_t)a->count * jump_b->links[m].count;
+      if (tg_ci_space_block(space, a->source, jump_b->links[m].source) != SIZE_MAX) {
+        const uint64_t both = (uint64_t)a->count * jump_b->links[m].count;
+        pairs += both;
+        if (tg_ci_fly_lanes(&jump_b->links[m])) *lanes += both;
+      }
   }
   return pairs;
 }
@@ -148,14 +151,15 @@ tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, i
   TG_TRY_GOTO(make_tables(h, &f), failed);
   TG_TRY_GOTO(make_diagonal(&f, threads), failed);
   TG_TRY_GOTO(TG_ALLOCATE(space->block_count, "counts of matrix elements", &f.elements), failed);
-  uint64_t pairs = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : pairs)
+  uint64_t pairs = 0, lanes = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : pairs, lanes)
   for (size_t n = 0; n < space->block_count; n++) {
-    const uint64_t mine = block_pairs(&f, &space->blocks[n]);
+    const uint64_t mine = block_pairs(&f, &space->blocks[n], &lanes);
     f.elements[n] = (double)mine;
     pairs += mine;
   }
   f.pairs = pairs;
+  f.lane_pairs = lanes;
   *out = f;
   return TG_OK;
 failed:

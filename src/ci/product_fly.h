@@ -23,7 +23,16 @@
 #ifndef TG_CI_PRODUCT_FLY_H
 #define TG_CI_PRODUCT_FLY_H
 
+#include <stdbool.h>
+
 #include "ci/jumps.h"
+
+enum { TG_CI_FEW_JUMPS = 4 }; /* of an operator in a link, on average: too few for the lanes */
+
+/** Are the jumps of this link of B done together? */
+static inline bool tg_ci_fly_lanes(const tg_ci_link* link_b) {
+  return link_b->count >= TG_CI_FEW_JUMPS * link_b->operator_count;
+}
 
 /** All that the product needs; reads the space, which must stay, but no more the Hamiltonian. */
 typedef struct tg_ci_fly {
@@ -38,9 +47,10 @@ typedef struct tg_ci_fly {
   double* still_b;    /* [operators of A in the still channel, orbitals of B]: w(a,qq) */
   double* still;      /* [orbitals of A, orbitals of B]: w(pp,qq) */
   size_t orbitals[2];
-  double* diagonal; /* [dimension] */
-  double* elements; /* [blocks]: matrix elements of the block's rows, the diagonal included */
-  uint64_t pairs;   /* of states that differ in at most two particles: the sum of elements */
+  double* diagonal;    /* [dimension] */
+  double* elements;    /* [blocks]: matrix elements of the block's rows, the diagonal included */
+  uint64_t lane_pairs; /* those done for many jumps of an operator together */
+  uint64_t pairs;      /* of states that differ in at most two particles: the sum of elements */
   size_t bytes;
 } tg_ci_fly;
 

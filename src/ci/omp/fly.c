@@ -17,7 +17,6 @@ enum {
   LANES = TG_CI_LANES,
   TILE_BYTES = 384 * 1024, /* of a tile, so that it stays in a core's second-level cache */
   LEAST_COLUMNS = 64,      /* of a task that is a part of a block */
-  FEW_JUMPS = 4,           /* of an operator in a link, on average: too few for the lanes */
 };
 
 typedef struct task {
@@ -325,10 +324,10 @@ static void cross(const job* j) {
       const tg_ci_link* lb = &tb->links[m];
       const double* x = block_x(j, la->source, lb->source);
       if (!x) continue;
-      if (lb->count < FEW_JUMPS * lb->operator_count)
-        cross_single(j, la, lb, x);
-      else
+      if (tg_ci_fly_lanes(lb))
         cross_lanes(j, la, lb, x);
+      else
+        cross_single(j, la, lb, x);
     }
   }
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/operator.h  The Hamiltonian on a space, as something that multiplies vectors.
+ *
+ * Stored: a sparse matrix, half of it (ci/stored.h). Fly: factorised jumps (ci/product_fly.h). Both
+ * give the same vector up to rounding, and each the same bits for any number of threads.
+ *
+ * Auto takes fly where most matrix elements are of operators with enough jumps in a link to fill
+ * SIMD lanes (valence spaces): fly then does an element faster than a stored one is read, and needs
+ * no memory. Otherwise (no-core spaces with their many small classes) it takes stored if that fits.
+ */
+#ifndef TG_CI_OPERATOR_H
+#define TG_CI_OPERATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ci/hamiltonian.h"
+#include "ci/space.h"
+
+typedef enum tg_ci_storage {
+  TG_CI_STORAGE_AUTO,
+  TG_CI_STORAGE_STORED,
+  TG_CI_STORAGE_FLY
+} tg_ci_storage;
+
+typedef struct tg_ci_operator_params {
+  tg_ci_storage storage;
+  uint64_t memory; /* bytes the operator may take; 0: 80 % of what the machine has free */
+  int threads;     /* 0: all of OpenMP's */
+} tg_ci_operator_params;
+
+typedef struct tg_ci_operator tg_ci_operator;
+
+typedef struct tg_ci_operator_facts {
+  tg_ci_storage storage; /* what is used */
+  uint64_t dimension;
+  uint64_t pairs;        /* of states that differ in at most two particles, both ways, each state
+                            with itself */
+  uint64_t lane_pairs;   /* those that fly does with full lanes */
+  uint64_t stored;       /* elements in memory, the diagonal included; 0 for fly */
+  uint64_t tables;       /* bytes of the tables of jumps, which both need, and the diagonal */
+  uint64_t stored_bytes; /* bytes that the stored matrix takes, or would, beyond the tables */
+} tg_ci_operator_facts;
+
+/** Makes the tables and, if it is to be stored, the matrix. The space must stay, the Hamiltonian
+ * need not. TG_ERR_MACHINE, with the bytes, where stored is asked for and does not fit. */
+tg_status tg_ci_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                const tg_ci_operator_params* params, tg_ci_operator** out);
+void tg_ci_operator_free(tg_ci_operator* op);
+
+/** y = H x for k vectors: [dimension, k], column i at i * ld. x and y are apart. */
+tg_status tg_ci_operator_apply(const tg_ci_operator* op, int k, const double* x, double* y,
+                               size_t ld);
+/** <state|H|state>: [dimension]. */
+const double* tg_ci_operator_diagonal(const tg_ci_operator* op);
+tg_ci_operator_facts tg_ci_operator_facts_of(const tg_ci_operator* op);
+const char* tg_ci_storage_name(tg_ci_storage storage);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ci/stored.h"
+
+#include "base/memory.h"
+#include "ci/stored_internal.h"
+
+/* Few chunks: longer runs in a row of a tile, fewer row starts. Many: more tiles for threads. */
+enum { CHUNKS_WANTED = 32, LEAST_CHUNK = 256 };
+
+static size_t chunk_for(uint64_t dimension) {
+  const uint64_t chunk = (dimension + CHUNKS_WANTED - 1) / CHUNKS_WANTED;
+  return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk > TG_CI_MOST_CHUNK ? TG_CI_MOST_CHUNK : chunk;
+}
+
+static size_t tile_count(size_t chunks, bool full) {
+  return full ? chunks * chunks : chunks * (chunks + 1) / 2;
+}
+
+tg_ci_tile* tg_ci_stored_tile(const tg_ci_stored* s, size_t row, size_t column) {
+  if (s->full) return &s->tiles[row * s->chunks + column];
+  return &s->tiles[row * s->chunks - row * (row + 1) / 2 + column];
+}
+
+size_t tg_ci_stored_bytes(uint64_t dimension, uint64_t pairs, bool full) {
+  const size_t chunk = chunk_for(dimension), chunks = (size_t)(dimension + chunk - 1) / chunk;
+  const uint64_t elements = (pairs - dimension) / (full ? 1 : 2);
+  return elements * (sizeof(uint16_t) + sizeof(double)) +
+         tile_count(chunks, full) * (sizeof(tg_ci_tile) + (chunk + 1) * sizeof(uint32_t)) +
+         (size_t)dimension * sizeof(double);
+}
+
+size_t tg_ci_stored_rows(const tg_ci_stored* s, size_t chunk) {
+  const uint64_t first = (uint64_t)chunk * s->chunk, rest = s->dimension - first;
+  return rest < s->chunk ? (size_t)rest : s->chunk;
+}
+
+tg_status tg_ci_stored_start(uint64_t dimension, bool full, tg_ci_stored* out) {
+  *out = (tg_ci_stored){.dimension = dimension, .full = full, .chunk = chunk_for(dimension)};
+  out->chunks = (size_t)(dimension + out->chunk - 1) / out->chunk;
+  TG_TRY(TG_ALLOCATE(tile_count(out->chunks, full), "tiles", &out->tiles));
+  return TG_ALLOCATE(dimension, "diagonal", &out->diagonal);
+}
+
+void tg_ci_stored_finish(tg_ci_stored* s) {
+  s->bytes = (size_t)s->dimension * sizeof *s->diagonal;
+  for (size_t t = 0; t < tile_count(s->chunks, s->full); t++) {
+    s->count += s->tiles[t].count;
+    s->bytes += sizeof *s->tiles;
+  }
+  for (size_t i = 0; i < s->chunks; i++)
+    for (size_t j = s->full ? 0 : i; j < s->chunks; j++) {
+      const tg_ci_tile* t = tg_ci_stored_tile(s, i, j);
+      if (t->begin) s->bytes += (tg_ci_stored_rows(s, i) + 1) * sizeof *t->begin;
+      s->bytes += t->count * (sizeof *t->column + sizeof *t->value);
+    }
+}
+
+tg_status tg_ci_tile_allocate(tg_ci_tile* tile, size_t rows, const uint32_t* counts) {
+  for (size_t r = 0; r < rows; r++) tile->count += counts[r];
+  if (!tile->count) return TG_OK;
+  TG_TRY(TG_ALLOCATE(rows + 1, "rows of the stored matrix", &tile->begin));
+  TG_TRY(TG_ALLOCATE(tile->count, "stored matrix", &tile->column));
+  TG_TRY(TG_ALLOCATE(tile->count, "stored matrix", &tile->value));
+  for (size_t r = 0; r < rows; r++) tile->begin[r + 1] = tile->begin[r] + counts[r];
+  return TG_OK;
+}
+
+void tg_ci_stored_free(tg_ci_stored* s) {
+  for (size_t t = 0; s->tiles && t < tile_count(s->chunks, s->full); t++) {
+    TG_FREE(s->tiles[t].begin);
+    TG_FREE(s->tiles[t].column);
+    TG_FREE(s->tiles[t].value);
+  }
+  TG_FREE(s->tiles);
+  TG_FREE(s->diagonal);
+  *s = (tg_ci_stored){0};
+}

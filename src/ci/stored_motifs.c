@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stored matrix from comparisons of states: filter, scan and fill. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ci/element.h"
+#include "ci/stored_internal.h"
+#include "motif/table.h"
+
+typedef struct build {
+  const tg_ci_hamiltonian* h;
+  const tg_ci_fly* f;
+  tg_ci_stored* s;
+  tg_states states;    /* A's orbitals, then B's behind them */
+  uint32_t* reached;   /* [reach_begin[blocks]] blocks that jumps lead to, rising, itself too */
+  size_t* reach_begin; /* [blocks + 1] */
+  int threads;
+  /* of one pair of chunks */
+  uint32_t *tile_rows, *tile_spans, *spans;
+  size_t tile_rows_room, tile_spans_room, spans_room;
+  uint32_t *counts, *cursor;
+  uint64_t* offsets;
+  uint32_t* hits;
+  size_t hits_room;
+} build;
+
+static void build_free(build* b) {
+  tg_states_free(&b->states);
+  TG_FREE(b->reached);
+  TG_FREE(b->reach_begin);
+  TG_FREE(b->tile_rows);
+  TG_FREE(b->tile_spans);
+  TG_FREE(b->spans);
+  TG_FREE(b->counts);
+  TG_FREE(b->cursor);
+  TG_FREE(b->offsets);
+  TG_FREE(b->hits);
+}
+
+static tg_status make_states(build* b) {
+  const tg_ci_space* space = b->f->space;
+  const size_t na = (size_t)space->strings[0].particles, nb = (size_t)space->strings[1].particles;
+  uint16_t* lists = NULL;
+  TG_TRY(TG_ALLOCATE(space->dimension * (na + nb), "states", &lists));
+  for (uint64_t n = 0; n < space->dimension; n++) {
+    size_t i, j;
+    tg_ci_space_strings(space, n, &i, &j);
+    uint16_t* list = lists + n * (na + nb);
+    for (size_t k = 0; k < na; k++) list[k] = tg_ci_string(&space->strings[0], i)[k];
+    for (size_t k = 0; k < nb; k++)
+      list[na + k] = (uint16_t)(b->f->orbitals[0] + tg_ci_string(&space->strings[1], j)[k]);
+  }
+  const tg_status status =
+      tg_states_from_lists((size_t)space->dimension, (uint32_t)(na + nb),
+                           (uint32_t)(b->f->orbitals[0] + b->f->orbitals[1]), lists, &b->states);
+  tg_free(lists);
+  return status;
+}
+
+static int by_number(const void* p, const void* q) {
+  const uint32_t a = *(const uint32_t*)p, b = *(const uint32_t*)q;
+  return a < b ? -1 : a > b;
+}
+
+/* The blocks that one or two particles' jumps reach from each block: rows of tiles need not meet
+ * others. */
+static tg_status make_reach(build* b) {
+  const tg_ci_space* space = b->f->space;
+  size_t count = 0, room = 0;
+  TG_TRY(TG_ALLOCATE(space->block_count + 1, "blocks", &b->reach_begin));
+  for (size_t n = 0; n < space->block_count; n++) {
+    const tg_ci_block* block = &space->blocks[n];
+    const tg_ci_target* alone[2] = {&b->f->alone[0].targets[block->a],
+                                    &b->f->alone[1].targets[block->b]};
+    const tg_ci_target* jumps[2] = {&b->f->jumps[0].targets[block->a],
+                                    &b->f->jumps[1].targets[block->b]};
+    const size_t most = 1 + alone[0]->link_count + alone[1]->link_count +
+                        jumps[0]->link_count * jumps[1]->link_count;
+    TG_TRY(TG_RESERVE(count + most, "blocks", &b->reached, &room));
+    uint32_t* list = b->reached + count;
+    size_t found = 0, kept = 0;
+    list[found++] = (uint32_t)n;
+    for (size_t l = 0; l < alone[0]->link_count; l++)
+      list[found++] = (uint32_t)tg_ci_space_block(space, alone[0]->links[l].source, block->b);
+    for (size_t l = 0; l < alone[1]->link_count; l++)
+      list[found++] = (uint32_t)tg_ci_space_block(space, block->a, alone[1]->links[l].source);
+    for (size_t l = 0; l < jumps[0]->link_count; l++) {
+      size_t first;
+      const size_t links = tg_ci_links_of(jumps[1], jumps[0]->links[l].channel, &first);
+      for (size_t m = first; m < first + links; m++)
+        list[found++] = (uint32_t)tg_ci_space_block(space, jumps[0]->links[l].source,
+                                                    jumps[1]->links[m].source);
+    }
+    qsort(list, found, sizeof *list, by_number);
+    for (size_t i = 0; i < found; i++) /* (uint32_t)SIZE_MAX: no such block */
+      if (list[i] != UINT32_MAX && (kept == 0 || list[kept - 1] != list[i])) list[kept++] = list[i];
+    count += kept;
+    b->reach_begin[n + 1] = count;
+  }
+  return TG_OK;
+}
+
+/* Rows of a chunk, block by block, and the spans of columns of another that each meets. */
+static tg_status make_spans(build* b, size_t row_chunk, size_t column_chunk, tg_pairs* pairs) {
+  const tg_ci_space* space = b->f->space;
+  const uint64_t row0 = (uint64_t)row_chunk * b->s->chunk;
+  const uint64_t column0 = (uint64_t)column_chunk * b->s->chunk;
+  const uint64_t rows = tg_ci_stored_rows(b->s, row_chunk);
+  const uint64_t columns = tg_ci_stored_rows(b->s, column_chunk);
+  size_t tiles = 0, spans = 0;
+  for (uint64_t row = 0; row < rows; tiles++) {
+    const size_t n = tg_ci_space_block_of(space, row0 + row);
+    const tg_ci_block* block = &space->blocks[n];
+    const uint64_t end = block->offset + (uint64_t)block->rows * block->columns - row0;
+    TG_TRY(TG_RESERVE(tiles + 2, "tiles", &b->tile_rows, &b->tile_rows_room));
+    TG_TRY(TG_RESERVE(tiles + 2, "tiles", &b->tile_spans, &b->tile_spans_room));
+    b->tile_rows[tiles] = (uint32_t)row;
+    b->tile_spans[tiles] = (uint32_t)spans;
+    for (size_t r = b->reach_begin[n]; r < b->reach_begin[n + 1]; r++) {
+      const tg_ci_block* other = &space->blocks[b->reached[r]];
+      uint64_t first = other->offset, last = other->offset + (uint64_t)other->rows * other->columns;
+      if (first < column0) first = column0;
+      if (last > column0 + columns) last = column0 + columns;
+      if (first >= last) continue;
+      first -= column0;
+      last -= column0;
+      if (spans > b->tile_spans[tiles] && b->spans[2 * spans - 1] == first) {
+        b->spans[2 * spans - 1] = (uint32_t)last;
+        continue;
+      }
+      TG_TRY(TG_RESERVE(2 * spans + 2, "spans", &b->spans, &b->spans_room));
+      b->spans[2 * spans] = (uint32_t)first;
+      b->spans[2 * spans++ + 1] = (uint32_t)last;
+    }
+    row = end < rows ? end : rows;
+  }
+  b->tile_rows[tiles] = (uint32_t)rows;
+  b->tile_spans[tiles] = (uint32_t)spans;
+  pairs->tile_count = (uint32_t)tiles;
+  pairs->tile_rows = b->tile_rows;
+  pairs->tile_spans = b->tile_spans;
+  pairs->spans = b->spans;
+  return TG_OK;
+}
+
+/* The best filter, and the ordered fill and the scan that go with it. */
+static const tg_filter_version* choose_filter(const tg_motif_table* table, const tg_pairs* pairs,
+                                              const tg_fill_version** fill) {
+  const bool one_word = pairs->rows.words == 1;
+  for (int pass = 0; pass < 2; pass++)
+    for (const tg_filter_version* v = table->filters; v->name; v++) {
+      if (v->refuses && v->refuses(pairs)) continue;
+      if (pass == 0 && strcmp(v->method, one_word ? "bits" : "word64") != 0) continue;
+      for (*fill = table->fills; (*fill)->name; (*fill)++)
+        if ((*fill)->ordered && strcmp((*fill)->method, v->method) == 0 &&
+            !((*fill)->refuses && (*fill)->refuses(pairs)))
+          return v;
+    }
+  return NULL;
+}
+
+static tg_status find_hits(build* b, const tg_pairs* pairs) {
+  const tg_motif_table* table = tg_motif_table_find("omp");
+  if (!table) table = tg_motif_table_find("ref");
+  const tg_fill_version* fill = NULL;
+  const tg_filter_version* filter = choose_filter(table, pairs, &fill);
+  const tg_scan_version* scan = table->scans;
+  if (!filter) return tg_fail(TG_ERR_INTERNAL, "no filter for these states");
+  void* scratch = NULL;
+  TG_TRY(filter->count(pairs, b->counts));
+  TG_TRY(tg_allocate(scan->scratch ? scan->scratch(pairs->rows.count, sizeof(uint64_t)) : 0, 1,
+                     "scan", &scratch));
+  tg_status status =
+      scan->offsets(pairs->rows.count, b->counts, b->offsets, scratch, pairs->threads);
+  tg_free(scratch);
+  TG_TRY(status);
+  TG_TRY(TG_RESERVE((size_t)b->offsets[pairs->rows.count], "hits", &b->hits, &b->hits_room));
+  return fill->fill(pairs, b->offsets, b->cursor, b->hits);
+}
+
+static double element(const build* b, uint64_t bra, uint64_t ket) {
+  const tg_ci_space* space = b->f->space;
+  const int particles[2] = {space->strings[0].particles, space->strings[1].particles};
+  size_t bra_a, bra_b, ket_a, ket_b;
+  tg_ci_space_strings(space, bra, &bra_a, &bra_b);
+  tg_ci_space_strings(space, ket, &ket_a, &ket_b);
+  const uint16_t* bras[2] = {tg_ci_string(&space->strings[0], bra_a),
+                             tg_ci_string(&space->strings[1], bra_b)};
+  const uint16_t* kets[2] = {tg_ci_string(&space->strings[0], ket_a),
+                             tg_ci_string(&space->strings[1], ket_b)};
+  return tg_ci_element(b->h, particles, bras, kets);
+}
+
+static tg_status tile_make(build* b, size_t row_chunk, size_t column_chunk) {
+  tg_ci_stored* s = b->s;
+  const size_t rows = tg_ci_stored_rows(s, row_chunk);
+  const uint64_t row0 = (uint64_t)row_chunk * s->chunk, column0 = (uint64_t)column_chunk * s->chunk;
+  tg_pairs pairs = {
+      .rows = tg_states_slice(&b->states, (size_t)row0, rows),
+      .columns = tg_states_slice(&b->states, (size_t)column0, tg_ci_stored_rows(s, column_chunk)),
+      .d = 2,
+      .once = !s->full,
+      .first_row = row0,
+      .first_column = column0,
+      .threads = b->threads};
+  TG_TRY(make_spans(b, row_chunk, column_chunk, &pairs));
+  TG_TRY(find_hits(b, &pairs));
+  if (s->full && row_chunk == column_chunk) /* a state hits itself; that is the diagonal's */
+    for (size_t r = 0; r < rows; r++) b->counts[r]--;
+  tg_ci_tile* t = tg_ci_stored_tile(s, row_chunk, column_chunk);
+  TG_TRY(tg_ci_tile_allocate(t, rows, b->counts));
+#pragma omp parallel for schedule(dynamic, 64) num_threads(b->threads)
+  for (size_t r = 0; r < rows; r++) {
+    size_t at = t->begin ? t->begin[r] : 0;
+    for (uint64_t e = b->offsets[r]; e < b->offsets[r + 1]; e++) {
+      const uint32_t column = b->hits[e];
+      if (column0 + column == row0 + r) continue;
+      t->column[at] = (uint16_t)column;
+      t->value[at++] = element(b, row0 + r, column0 + column);
+    }
+  }
+  return TG_OK;
+}
+
+tg_status tg_ci_stored_by_motifs(const tg_ci_hamiltonian* h, const tg_ci_fly* f, bool full,
+                                 int threads, tg_ci_stored* out) {
+  tg_status status = TG_OK;
+  tg_ci_stored s = {0};
+  build b = {.h = h, .f = f, .s = &s, .threads = threads};
+  const tg_ci_space* space = f->space;
+  if (space->strings[0].particles + space->strings[1].particles == 0)
+    return tg_fail(TG_ERR_INPUT, "there are no particles, and so no pairs of states to compare");
+  if (space->dimension > UINT32_MAX)
+    return tg_fail(TG_ERR_MACHINE, "%llu states are too many to compare pair by pair",
+                   (unsigned long long)space->dimension);
+  TG_TRY_GOTO(tg_ci_stored_start(space->dimension, full, &s), done);
+  TG_TRY_GOTO(make_states(&b), done);
+  TG_TRY_GOTO(make_reach(&b), done);
+  TG_TRY_GOTO(TG_ALLOCATE(s.chunk, "counts of hits", &b.counts), done);
+  TG_TRY_GOTO(TG_ALLOCATE(s.chunk, "cursors", &b.cursor), done);
+  TG_TRY_GOTO(TG_ALLOCATE(s.chunk + 1, "offsets of hits", &b.offsets), done);
+  for (size_t i = 0; i < s.chunks; i++)
+    for (size_t j = full ? 0 : i; j < s.chunks; j++) TG_TRY_GOTO(tile_make(&b, i, j), done);
+#pragma omp parallel for num_threads(threads)
+  for (uint64_t n = 0; n < s.dimension; n++) s.diagonal[n] = element(&b, n, n);
+  tg_ci_stored_finish(&s);
+  *out = s;
+  s = (tg_ci_stored){0};
+done:
+  tg_ci_stored_free(&s);
+  build_free(&b);
+  return status;
+}
