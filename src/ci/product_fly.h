@@ -8,31 +8,32 @@
  *             + H_B[j',j] x[i',j]                     the same with x transposed, tile by tile
  *             + sum over a: i -> i' and b: j -> j' of w(a,b) phase(a) phase(b) x[i,j]
  *
- * The last part is nearly all the work. For one b, its jumps j_k -> j'_k of a class are taken
- * together, k being the SIMD direction: a tile xt[i,k] = phase_k x[i,j_k] is gathered, multiplied
- * by the sparse matrix W_b[i',i] = w(a(i -> i'), b) phase(a), which has the structure of A's link
- * and takes its values from a table by the operators' numbers, and scattered to y[i',j'_k]. So a
- * matrix element costs one fused multiply-add of a vector's lane. Where an operator has few jumps
- * in a class, jumps are combined one by one instead.
+ * The last part is nearly all the work. For one a, its jumps i_k -> i'_k of a class are taken
+ * together, k being the SIMD direction: a tile xt[j,k] = phase_k x[i_k,j] is gathered (pieces of
+ * rows, turned in registers), multiplied by the sparse matrix W_a[j',j] = w(a, b(j -> j'))
+ * phase(b), which has the structure of B's link and takes its values from a table by the operators'
+ * numbers, and added to y[i'_k,j']. So a matrix element costs one lane of a fused multiply-add.
+ * Where A has few jumps for an operator and B has more, the two change places (with gathers and
+ * scatters within rows); where both have few, jumps are combined one by one.
  *
  * Operators a+_p a_p change no string. They make the diagonal, which is tabulated, and add to
  * single jumps of one species a factor that depends on the other's string.
  *
- * Threads own columns of blocks of y and add in the same order whatever their number, so the result
+ * Threads own rows of blocks of y and add in the same order whatever their number, so the result
  * is the same bit by bit. */
 #ifndef TG_CI_PRODUCT_FLY_H
 #define TG_CI_PRODUCT_FLY_H
 
-#include <stdbool.h>
-
 #include "ci/jumps.h"
 
-enum { TG_CI_FEW_JUMPS = 4 }; /* of an operator in a link, on average: too few for the lanes */
+/** How the jumps of two links are combined. */
+typedef enum tg_ci_way {
+  TG_CI_WAY_ROWS,    /* those of an operator of A together */
+  TG_CI_WAY_COLUMNS, /* those of an operator of B together */
+  TG_CI_WAY_SINGLE,  /* one by one */
+} tg_ci_way;
 
-/** Are the jumps of this link of B done together? */
-static inline bool tg_ci_fly_lanes(const tg_ci_link* link_b) {
-  return link_b->count >= TG_CI_FEW_JUMPS * link_b->operator_count;
-}
+tg_ci_way tg_ci_fly_way(const tg_ci_link* link_a, const tg_ci_link* link_b);
 
 /** All that the product needs; reads the space, which must stay, but no more the Hamiltonian. */
 typedef struct tg_ci_fly {
@@ -40,9 +41,8 @@ typedef struct tg_ci_fly {
   double constant;
   tg_ci_jumps jumps[2];
   tg_ci_alone alone[2];
-  size_t* by_b_begin; /* [channels + 1]: where the channel's table starts in by_a and by_b */
+  size_t* by_a_begin; /* [channels + 1]: where the channel's table starts in by_a */
   double* by_a;       /* per channel [operators of A, operators of B]: w(a,b) */
-  double* by_b;       /* per channel [operators of B, operators of A] */
   double* still_a;    /* [operators of B in the still channel, orbitals of A]: w(pp,b) */
   double* still_b;    /* [operators of A in the still channel, orbitals of B]: w(a,qq) */
   double* still;      /* [orbitals of A, orbitals of B]: w(pp,qq) */

@@ -115,7 +115,7 @@ static tg_status both(const row_place* r, row_list* out) {
       for (uint32_t a = a_begin; a < a_end; a++) {
         const uint64_t row = there->offset + ta->from[a] * (uint64_t)there->columns;
         if (row + there->columns <= r->least) continue;
-        const double* w = f->by_a + f->by_b_begin[la->channel] + (ta->code[a] >> 1) * operators;
+        const double* w = f->by_a + f->by_a_begin[la->channel] + (ta->code[a] >> 1) * operators;
         for (uint32_t b = b_begin; b < b_end; b++)
           if (row + tb->from[b] >= r->least)
             TG_TRY(put(out, row + tb->from[b],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The factorised product on the host. A task is some columns of a block of y, which no other task
+/* The factorised product on the host. A task is some rows of a block of y, which no other task
  * touches; x is read everywhere. */
 #include "ci/product_fly.h"
 
@@ -16,11 +16,11 @@
 enum {
   LANES = TG_CI_LANES,
   TILE_BYTES = 384 * 1024, /* of a tile, so that it stays in a core's second-level cache */
-  LEAST_COLUMNS = 64,      /* of a task that is a part of a block */
+  LEAST_ROWS = 64,         /* of a task that is a part of a block */
 };
 
 typedef struct task {
-  size_t block, begin, end; /* columns begin ... end - 1 */
+  size_t block, begin, end; /* rows begin ... end - 1 */
   double cost;
 } task;
 
@@ -37,10 +37,11 @@ static int tile_vectors(size_t rows) {
   return vectors < 1 ? 1 : vectors > TG_CI_MOST_VECTORS ? TG_CI_MOST_VECTORS : (int)vectors;
 }
 
+/* Vectors of the next tile of so many columns: all tiles about as wide. */
 static int vectors_for(size_t rows, size_t columns) {
-  const int most = tile_vectors(rows);
-  const size_t wanted = (columns + LANES - 1) / LANES;
-  return wanted < (size_t)most ? (int)wanted : most;
+  const size_t most = (size_t)tile_vectors(rows), wanted = (columns + LANES - 1) / LANES;
+  const size_t tiles = (wanted + most - 1) / most;
+  return (int)((wanted + tiles - 1) / tiles);
 }
 
 /* The largest of a species' classes. */
@@ -87,7 +88,7 @@ typedef struct job {
   const double* x;
   double* y; /* of the block's first element */
   const tg_ci_block* block;
-  size_t begin, end; /* columns */
+  size_t begin, end; /* rows */
   workspace* w;
 } job;
 
@@ -97,37 +98,35 @@ static const double* block_x(const job* j, size_t a, size_t b) {
 }
 
 static void diagonal(const job* j) {
+  const size_t first = j->begin * j->block->columns, end = j->end * j->block->columns;
   const double *d = j->f->diagonal + j->block->offset, *x = j->x + j->block->offset;
-  for (size_t i = 0; i < j->block->rows; i++)
-    for (size_t c = j->begin; c < j->end; c++) {
-      const size_t at = i * j->block->columns + c;
-      j->y[at] = d[at] * x[at];
-    }
+  for (size_t e = first; e < end; e++) j->y[e] = d[e] * x[e];
 }
 
 /* H_A: columns of x side by side. */
 static void alone_a(const job* j) {
   const tg_ci_target* t = &j->f->alone[0].targets[j->block->a];
-  const size_t stride = j->block->columns;
+  const size_t stride = j->block->columns, rows = j->end - j->begin;
   for (size_t l = 0; l < t->link_count; l++) {
     const tg_ci_link* link = &t->links[l];
     const double* x = block_x(j, link->source, j->block->b);
     if (!x) continue;
-    const size_t source_rows = j->f->space->strings[0].classes[link->source].count;
-    const size_t longer = source_rows > j->block->rows ? source_rows : j->block->rows;
-    for (size_t c = j->begin; c < j->end;) {
-      const int vectors = vectors_for(longer, j->end - c);
-      const size_t width = (size_t)vectors * LANES, rest = j->end - c;
+    const size_t source = j->f->space->strings[0].classes[link->source].count;
+    const size_t longer = source > rows ? source : rows;
+    for (size_t c = 0; c < stride;) {
+      const int vectors = vectors_for(longer, stride - c);
+      const size_t width = (size_t)vectors * LANES, rest = stride - c;
       const size_t count = rest < width ? rest : width;
-      for (size_t i = 0; i < source_rows; i++) {
+      for (size_t i = 0; i < source; i++) {
         memcpy(j->w->xt + i * width, x + i * stride + c, count * sizeof *x);
         for (size_t k = count; k < width; k++) j->w->xt[i * width + k] = 0;
       }
-      memset(j->w->yt, 0, j->block->rows * width * sizeof *j->w->yt);
-      j->kernels->multiply(j->block->rows, t->begin + link->rows, t->from, t->value, vectors,
+      memset(j->w->yt, 0, rows * width * sizeof *j->w->yt);
+      j->kernels->multiply(rows, t->begin + link->rows + j->begin, t->from, t->value, vectors,
                            j->w->xt, j->w->yt);
-      for (size_t i = 0; i < j->block->rows; i++)
-        for (size_t k = 0; k < count; k++) j->y[i * stride + c + k] += j->w->yt[i * width + k];
+      for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < count; k++)
+          j->y[(j->begin + i) * stride + c + k] += j->w->yt[i * width + k];
       c += count;
     }
   }
@@ -149,27 +148,47 @@ static void transpose(const double* from, size_t stride, size_t count, size_t wi
 /* H_B: rows of x side by side. */
 static void alone_b(const job* j) {
   const tg_ci_target* t = &j->f->alone[1].targets[j->block->b];
-  const size_t stride = j->block->columns, wide = j->end - j->begin;
+  const size_t stride = j->block->columns;
   for (size_t l = 0; l < t->link_count; l++) {
     const tg_ci_link* link = &t->links[l];
     const double* x = block_x(j, j->block->a, link->source);
     if (!x) continue;
     const size_t source = j->f->space->strings[1].classes[link->source].count;
-    const size_t longer = source > wide ? source : wide;
-    for (size_t i = 0; i < j->block->rows;) {
-      const int vectors = vectors_for(longer, j->block->rows - i);
-      const size_t width = (size_t)vectors * LANES, rest = j->block->rows - i;
+    const size_t longer = source > stride ? source : stride;
+    for (size_t i = j->begin; i < j->end;) {
+      const int vectors = vectors_for(longer, j->end - i);
+      const size_t width = (size_t)vectors * LANES, rest = j->end - i;
       const size_t count = rest < width ? rest : width;
       transpose(x + i * source, source, count, width, source, j->w->xt);
-      memset(j->w->yt, 0, wide * width * sizeof *j->w->yt);
-      j->kernels->multiply(wide, t->begin + link->rows + j->begin, t->from, t->value, vectors,
-                           j->w->xt, j->w->yt);
+      memset(j->w->yt, 0, stride * width * sizeof *j->w->yt);
+      j->kernels->multiply(stride, t->begin + link->rows, t->from, t->value, vectors, j->w->xt,
+                           j->w->yt);
       for (size_t k = 0; k < count; k++)
-        for (size_t c = 0; c < wide; c++)
-          j->y[(i + k) * stride + j->begin + c] += j->w->yt[c * width + k];
+        for (size_t c = 0; c < stride; c++) j->y[(i + k) * stride + c] += j->w->yt[c * width + k];
       i += count;
     }
   }
+}
+
+/* First of the jumps begin ... end - 1, rising in op_to, that leads to string or behind it. */
+static uint32_t first_to(const uint32_t* to, uint32_t begin, uint32_t end, size_t string) {
+  while (begin < end) {
+    const uint32_t middle = begin + (end - begin) / 2;
+    if (to[middle] < string)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+/* The jumps of A by operator o of a target that lead to the task's rows. */
+static void jumps_of(const job* j, const tg_ci_target* ta, size_t o, uint32_t* begin,
+                     uint32_t* end) {
+  *begin = ta->op_begin[o];
+  *end = ta->op_begin[o + 1];
+  if (j->begin > 0) *begin = first_to(ta->op_to, *begin, *end, j->begin);
+  if (j->end < j->block->rows) *end = first_to(ta->op_to, *begin, *end, j->end);
 }
 
 /* Single jumps of A, times sum of w(a, qq) over the particles q of B. */
@@ -178,6 +197,7 @@ static void still_b(const job* j) {
   const tg_ci_target* t = &f->jumps[0].targets[j->block->a];
   const tg_ci_strings* sb = &f->space->strings[1];
   const size_t stride = j->block->columns, first_b = sb->classes[j->block->b].begin;
+  double* factor = j->w->table;
   size_t first;
   const size_t links = tg_ci_links_of(t, tg_ci_channel_still(&f->jumps[0]), &first);
   for (size_t l = first; l < first + links; l++) {
@@ -185,18 +205,21 @@ static void still_b(const job* j) {
     const double* x = block_x(j, link->source, j->block->b);
     if (!x) continue;
     for (size_t o = link->operators; o < link->operators + link->operator_count; o++) {
+      uint32_t begin, end;
+      jumps_of(j, t, o, &begin, &end);
+      if (begin == end) continue;
       const double* field = f->still_b + t->op[o] * f->orbitals[1];
-      for (size_t c = j->begin; c < j->end; c++) {
+      for (size_t c = 0; c < stride; c++) {
         const uint16_t* list = tg_ci_string(sb, first_b + c);
         double sum = 0;
         for (int k = 0; k < sb->particles; k++) sum += field[list[k]];
-        j->w->table[c - j->begin] = sum;
+        factor[c] = sum;
       }
-      for (uint32_t e = t->op_begin[o]; e < t->op_begin[o + 1]; e++) {
+      for (uint32_t e = begin; e < end; e++) {
         const double sign = t->op_from[e] & 1 ? -1 : 1;
-        const double* from = x + (t->op_from[e] >> 1) * stride + j->begin;
-        double* to = j->y + t->op_to[e] * stride + j->begin;
-        for (size_t c = 0; c < j->end - j->begin; c++) to[c] += sign * (j->w->table[c] * from[c]);
+        const double* from = x + (t->op_from[e] >> 1) * stride;
+        double* to = j->y + t->op_to[e] * stride;
+        for (size_t c = 0; c < stride; c++) to[c] += sign * (factor[c] * from[c]);
       }
     }
   }
@@ -207,127 +230,144 @@ static void still_a(const job* j) {
   const tg_ci_fly* f = j->f;
   const tg_ci_target* t = &f->jumps[1].targets[j->block->b];
   const tg_ci_strings* sa = &f->space->strings[0];
-  const uint32_t still = tg_ci_channel_still(&f->jumps[1]);
-  const size_t operators = f->jumps[1].channel_begin[still + 1] - f->jumps[1].channel_begin[still];
   size_t first;
-  const size_t links = tg_ci_links_of(t, still, &first);
-  for (size_t i = 0; links && i < j->block->rows; i++) {
-    const uint16_t* list = tg_ci_string(sa, sa->classes[j->block->a].begin + i);
-    for (size_t b = 0; b < operators; b++) {
-      double sum = 0;
-      for (int k = 0; k < sa->particles; k++) sum += f->still_a[b * f->orbitals[0] + list[k]];
-      j->w->table[2 * b] = sum;
-      j->w->table[2 * b + 1] = -sum;
-    }
-    for (size_t l = first; l < first + links; l++) {
-      const tg_ci_link* link = &t->links[l];
-      const double* x = block_x(j, j->block->a, link->source);
-      if (!x) continue;
-      x += i * f->space->strings[1].classes[link->source].count;
+  const size_t links = tg_ci_links_of(t, tg_ci_channel_still(&f->jumps[1]), &first);
+  for (size_t l = first; l < first + links; l++) {
+    const tg_ci_link* link = &t->links[l];
+    const double* x = block_x(j, j->block->a, link->source);
+    if (!x) continue;
+    const size_t source = f->space->strings[1].classes[link->source].count;
+    for (size_t i = j->begin; i < j->end; i++) {
+      const uint16_t* list = tg_ci_string(sa, sa->classes[j->block->a].begin + i);
+      for (size_t o = link->operators; o < link->operators + link->operator_count; o++) {
+        const uint32_t b = t->op[o];
+        double sum = 0;
+        for (int k = 0; k < sa->particles; k++) sum += f->still_a[b * f->orbitals[0] + list[k]];
+        j->w->table[2 * b] = sum;
+        j->w->table[2 * b + 1] = -sum;
+      }
+      const double* from = x + i * source;
       double* y = j->y + i * j->block->columns;
-      for (size_t c = j->begin; c < j->end; c++) {
+      for (size_t c = 0; c < j->block->columns; c++) {
         double sum = y[c];
         for (uint32_t e = t->begin[link->rows + c]; e < t->begin[link->rows + c + 1]; e++)
-          sum += j->w->table[t->code[e]] * x[t->from[e]];
+          sum += j->w->table[t->code[e]] * from[t->from[e]];
         y[c] = sum;
       }
     }
   }
 }
 
-/* First of the jumps begin ... end - 1, rising in op_to, that leads to column or behind it. */
-static uint32_t first_to(const uint32_t* to, uint32_t begin, uint32_t end, size_t column) {
-  while (begin < end) {
-    const uint32_t middle = begin + (end - begin) / 2;
-    if (to[middle] < column)
-      begin = middle + 1;
-    else
-      end = middle;
+/* A pair of links of one channel, and the block of x they come from. */
+typedef struct cross_links {
+  const tg_ci_target *ta, *tb;
+  const tg_ci_link *a, *b;
+  const double* x;
+  size_t rows, columns; /* of that block */
+  const double* w;      /* [operators of A, operators of B] of the channel */
+  size_t operators;     /* of B */
+} cross_links;
+
+/* Jumps begin ... of an operator into the lanes: from where, to where, with which sign. */
+static int fill_lanes(workspace* w, const tg_ci_target* t, uint32_t begin, uint32_t end,
+                      int vectors) {
+  const uint32_t width = (uint32_t)vectors * LANES;
+  const uint32_t count = end - begin < width ? end - begin : width;
+  for (uint32_t k = 0; k < width; k++) {
+    const uint32_t e = k < count ? begin + k : begin, from = t->op_from[e];
+    w->from[k] = (int32_t)(from >> 1);
+    w->sign[k] = k >= count ? 0 : from & 1 ? -1 : 1;
+    w->to[k] = (int32_t)t->op_to[e];
   }
-  return begin;
+  return (int)count;
 }
 
-/* All jumps of A's link with all of B's, an operator of B at a time. */
-static void cross_lanes(const job* j, const tg_ci_link* la, const tg_ci_link* lb, const double* x) {
-  const tg_ci_fly* f = j->f;
-  const tg_ci_target *ta = &f->jumps[0].targets[j->block->a],
-                     *tb = &f->jumps[1].targets[j->block->b];
-  const size_t rows = f->space->strings[0].classes[la->source].count;
-  const size_t stride = f->space->strings[1].classes[lb->source].count;
-  const size_t operators =
-      f->jumps[0].channel_begin[la->channel + 1] - f->jumps[0].channel_begin[la->channel];
-  const bool whole = j->begin == 0 && j->end == j->block->columns;
-  for (size_t o = lb->operators; o < lb->operators + lb->operator_count; o++) {
-    uint32_t e = tb->op_begin[o], end = tb->op_begin[o + 1];
-    if (!whole) {
-      e = first_to(tb->op_to, e, end, j->begin);
-      end = first_to(tb->op_to, e, end, j->end);
-    }
+/* An operator of A at a time. */
+static void cross_rows(const job* j, const cross_links* c) {
+  for (size_t o = c->a->operators; o < c->a->operators + c->a->operator_count; o++) {
+    uint32_t e, end;
+    jumps_of(j, c->ta, o, &e, &end);
     if (e == end) continue;
-    const double* w = f->by_b + f->by_b_begin[la->channel] + tb->op[o] * operators;
-    for (size_t a = 0; a < operators; a++) {
-      j->w->table[2 * a] = w[a];
-      j->w->table[2 * a + 1] = -w[a];
+    const double* w = c->w + c->ta->op[o] * c->operators;
+    for (size_t p = c->b->operators; p < c->b->operators + c->b->operator_count; p++) {
+      const uint32_t b = c->tb->op[p];
+      j->w->table[2 * b] = w[b];
+      j->w->table[2 * b + 1] = -w[b];
     }
     while (e < end) {
-      const int vectors = vectors_for(rows, end - e);
-      const uint32_t width = (uint32_t)vectors * LANES, count = end - e < width ? end - e : width;
-      for (uint32_t k = 0; k < width; k++) {
-        const uint32_t from = tb->op_from[k < count ? e + k : e];
-        j->w->from[k] = (int32_t)(from >> 1);
-        j->w->sign[k] = k < count ? from & 1 ? -1 : 1 : 0;
-        j->w->to[k] = (int32_t)tb->op_to[k < count ? e + k : e];
-      }
-      j->kernels->gather(rows, stride, x, vectors, j->w->from, j->w->sign, j->w->xt);
-      j->kernels->jump(j->block->rows, ta->begin + la->rows, ta->from, ta->code, j->w->table,
-                       j->w->xt, (int)count, j->w->to, j->block->columns, j->y);
-      e += count;
+      const int vectors = vectors_for(c->columns, end - e);
+      const int count = fill_lanes(j->w, c->ta, e, end, vectors);
+      j->kernels->gather_rows(c->columns, c->x, vectors, j->w->from, j->w->sign, j->w->xt);
+      j->kernels->jump_rows(j->block->columns, c->tb->begin + c->b->rows, c->tb->from, c->tb->code,
+                            j->w->table, j->w->xt, count, j->w->to, j->y);
+      e += (uint32_t)count;
     }
   }
 }
 
-/* The same jump by jump. */
-static void cross_single(const job* j, const tg_ci_link* la, const tg_ci_link* lb,
-                         const double* x) {
-  static const double signs[2] = {1, -1};
-  const tg_ci_fly* f = j->f;
-  const tg_ci_target *ta = &f->jumps[0].targets[j->block->a],
-                     *tb = &f->jumps[1].targets[j->block->b];
-  const size_t stride = f->space->strings[1].classes[lb->source].count;
-  const size_t operators =
-      f->jumps[1].channel_begin[la->channel + 1] - f->jumps[1].channel_begin[la->channel];
-  const uint32_t* begin = tb->begin + lb->rows;
-  for (size_t i = 0; i < j->block->rows; i++) {
+/* An operator of B at a time. */
+static void cross_columns(const job* j, const cross_links* c) {
+  for (size_t o = c->b->operators; o < c->b->operators + c->b->operator_count; o++) {
+    uint32_t e = c->tb->op_begin[o];
+    const uint32_t end = c->tb->op_begin[o + 1], b = c->tb->op[o];
+    for (size_t p = c->a->operators; p < c->a->operators + c->a->operator_count; p++) {
+      const uint32_t a = c->ta->op[p];
+      j->w->table[2 * a] = c->w[a * c->operators + b];
+      j->w->table[2 * a + 1] = -c->w[a * c->operators + b];
+    }
+    while (e < end) {
+      const int vectors = vectors_for(c->rows, end - e);
+      const int count = fill_lanes(j->w, c->tb, e, end, vectors);
+      j->kernels->gather(c->rows, c->columns, c->x, vectors, j->w->from, j->w->sign, j->w->xt);
+      j->kernels->jump(j->end - j->begin, c->ta->begin + c->a->rows + j->begin, c->ta->from,
+                       c->ta->code, j->w->table, j->w->xt, count, j->w->to, j->block->columns,
+                       j->y + j->begin * j->block->columns);
+      e += (uint32_t)count;
+    }
+  }
+}
+
+/* Jump by jump. */
+static void cross_single(const job* j, const cross_links* c) {
+  const uint32_t* begin = c->ta->begin + c->a->rows;
+  for (size_t i = j->begin; i < j->end; i++) {
     double* y = j->y + i * j->block->columns;
-    for (uint32_t d = ta->begin[la->rows + i]; d < ta->begin[la->rows + i + 1]; d++) {
-      const double* w = f->by_a + f->by_b_begin[la->channel] + (ta->code[d] >> 1) * operators;
-      const double* from = x + ta->from[d] * stride;
-      const uint32_t minus = ta->code[d] & 1;
-      for (size_t c = j->begin; c < j->end; c++) {
-        double sum = 0;
-        for (uint32_t e = begin[c]; e < begin[c + 1]; e++)
-          sum += signs[minus ^ (tb->code[e] & 1)] * w[tb->code[e] >> 1] * from[tb->from[e]];
-        y[c] += sum;
+    for (uint32_t d = begin[i]; d < begin[i + 1]; d++) {
+      const double* w = c->w + (c->ta->code[d] >> 1) * c->operators;
+      const double* from = c->x + c->ta->from[d] * c->columns;
+      const uint32_t minus = c->ta->code[d] & 1;
+      for (size_t o = c->b->operators; o < c->b->operators + c->b->operator_count; o++) {
+        const double signs[2] = {w[c->tb->op[o]], -w[c->tb->op[o]]};
+        for (uint32_t e = c->tb->op_begin[o]; e < c->tb->op_begin[o + 1]; e++)
+          y[c->tb->op_to[e]] +=
+              signs[(c->tb->op_from[e] ^ minus) & 1] * from[c->tb->op_from[e] >> 1];
       }
     }
   }
 }
 
 static void cross(const job* j) {
-  const tg_ci_target *ta = &j->f->jumps[0].targets[j->block->a],
-                     *tb = &j->f->jumps[1].targets[j->block->b];
-  for (size_t l = 0; l < ta->link_count; l++) {
-    const tg_ci_link* la = &ta->links[l];
+  const tg_ci_fly* f = j->f;
+  cross_links c = {.ta = &f->jumps[0].targets[j->block->a],
+                   .tb = &f->jumps[1].targets[j->block->b]};
+  for (size_t l = 0; l < c.ta->link_count; l++) {
+    c.a = &c.ta->links[l];
+    const size_t* operators = f->jumps[1].channel_begin + c.a->channel;
+    c.operators = operators[1] - operators[0];
+    c.w = f->by_a + f->by_a_begin[c.a->channel];
     size_t first;
-    const size_t count = tg_ci_links_of(tb, la->channel, &first);
+    const size_t count = tg_ci_links_of(c.tb, c.a->channel, &first);
     for (size_t m = first; m < first + count; m++) {
-      const tg_ci_link* lb = &tb->links[m];
-      const double* x = block_x(j, la->source, lb->source);
-      if (!x) continue;
-      if (tg_ci_fly_lanes(lb))
-        cross_lanes(j, la, lb, x);
-      else
-        cross_single(j, la, lb, x);
+      c.b = &c.tb->links[m];
+      c.x = block_x(j, c.a->source, c.b->source);
+      if (!c.x) continue;
+      c.rows = f->space->strings[0].classes[c.a->source].count;
+      c.columns = f->space->strings[1].classes[c.b->source].count;
+      switch (tg_ci_fly_way(c.a, c.b)) {
+        case TG_CI_WAY_ROWS: cross_rows(j, &c); break;
+        case TG_CI_WAY_COLUMNS: cross_columns(j, &c); break;
+        case TG_CI_WAY_SINGLE: cross_single(j, &c); break;
+      }
     }
   }
 }
@@ -346,9 +386,9 @@ static tg_status make_tasks(const tg_ci_fly* f, int threads, task** out, size_t*
   size_t count = 0, room = 0;
   const double share = threads > 1 ? (double)f->pairs / (8.0 * threads) : (double)f->pairs;
   for (size_t n = 0; n < space->block_count; n++) {
-    const size_t columns = space->blocks[n].columns;
+    const size_t rows = space->blocks[n].rows;
     size_t parts = (size_t)(f->elements[n] / share) + 1;
-    if (parts > columns / LEAST_COLUMNS) parts = columns / LEAST_COLUMNS;
+    if (parts > rows / LEAST_ROWS) parts = rows / LEAST_ROWS;
     if (parts < 1) parts = 1;
     const tg_status status = TG_RESERVE(count + parts, "tasks", &list, &room);
     if (status != TG_OK) {
@@ -357,8 +397,8 @@ static tg_status make_tasks(const tg_ci_fly* f, int threads, task** out, size_t*
     }
     for (size_t p = 0; p < parts; p++)
       list[count++] = (task){.block = n,
-                             .begin = columns * p / parts,
-                             .end = columns * (p + 1) / parts,
+                             .begin = rows * p / parts,
+                             .end = rows * (p + 1) / parts,
                              .cost = f->elements[n] / (double)parts};
   }
   qsort(list, count, sizeof *list, by_cost);

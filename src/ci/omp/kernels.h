@@ -18,6 +18,9 @@ typedef struct tg_ci_kernels {
   /** yt[r,:] += sum of value[e] xt[from[e],:] */
   void (*multiply)(size_t rows, const uint32_t* begin, const uint32_t* from, const double* value,
                    int vectors, const double* xt, double* yt);
+
+  /* Jumps between columns of a row-major x and y: */
+
   /** xt[r,k] = sign[k] x[r * stride + index[k]]; index, sign: [8 * vectors], any index where the
    * sign is 0. */
   void (*gather)(size_t rows, size_t stride, const double* x, int vectors, const int32_t* index,
@@ -26,6 +29,17 @@ typedef struct tg_ci_kernels {
   void (*jump)(size_t rows, const uint32_t* begin, const uint32_t* from, const uint32_t* code,
                const double* table, const double* xt, int count, const int32_t* index,
                size_t stride, double* y);
+
+  /* Jumps between rows: the same with x and y transposed. */
+
+  /** xt[c,k] = sign[k] x[index[k] * columns + c] */
+  void (*gather_rows)(size_t columns, const double* x, int vectors, const int32_t* index,
+                      const double* sign, double* xt);
+  /** y[index[k] * columns + c] += sum of table[code[e]] xt[from[e],k] over the entries of row c, k
+   * < count */
+  void (*jump_rows)(size_t columns, const uint32_t* begin, const uint32_t* from,
+                    const uint32_t* code, const double* table, const double* xt, int count,
+                    const int32_t* index, double* y);
 } tg_ci_kernels;
 
 /** All that were compiled, best first; NULL ends. */
