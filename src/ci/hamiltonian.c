@@ -323,6 +323,10 @@ size_t tg_ci_hamiltonian_transitions(const tg_ci_hamiltonian* h, int t, int two_
   return channel_members(&h->s[t].transitions, two_m, label, members);
 }
 
+const double* tg_ci_hamiltonian_cross_row(const tg_ci_hamiltonian* h, int i, int j) {
+  return h->cross[cross_row(h, i, j)];
+}
+
 /* row += factor * from, of count elements. */
 static tg_status row_add(tg_ci_hamiltonian* h, double** row, size_t count, double factor,
                          const double* from) {

@@ -71,6 +71,10 @@ size_t tg_ci_hamiltonian_pairs(const tg_ci_hamiltonian* h, int species, int two_
 size_t tg_ci_hamiltonian_transitions(const tg_ci_hamiltonian* h, int species, int two_m,
                                      unsigned symmetry, const uint32_t** members);
 
+/** The elements w(ij,kl) of one transition i <- j of A with all those k <- l of B that balance it,
+ * in the order of tg_ci_hamiltonian_transitions. NULL: all are zero. */
+const double* tg_ci_hamiltonian_cross_row(const tg_ci_hamiltonian* h, int i, int j);
+
 /** h += factor * other, of the same orbitals: H + beta (Hcm - 3/2 hw). */
 tg_status tg_ci_hamiltonian_add(tg_ci_hamiltonian* h, double factor,
                                 const tg_ci_hamiltonian* other);

@@ -2,7 +2,6 @@
 #include "ci/links.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 
@@ -12,60 +11,136 @@ tg_status tg_ci_connect(tg_ci_connections* c, tg_ci_connection connection) {
   return TG_OK;
 }
 
-static int by_place(const void* p, const void* q) {
-  const tg_ci_connection *a = p, *b = q;
-  if (a->channel != b->channel) return a->channel < b->channel ? -1 : 1;
-  if (a->source != b->source) return a->source < b->source ? -1 : 1;
-  if (a->row != b->row) return a->row < b->row ? -1 : 1;
-  return a->from < b->from ? -1 : a->from > b->from;
+static uint64_t key_of(const tg_ci_connection* c) { return (uint64_t)c->channel << 32 | c->source; }
+
+static int by_key(const void* p, const void* q) {
+  const uint64_t a = *(const uint64_t*)p, b = *(const uint64_t*)q;
+  return a < b ? -1 : a > b;
 }
 
-static bool new_link(const tg_ci_connections* c, size_t e) {
-  return e == 0 || c->list[e].channel != c->list[e - 1].channel ||
-         c->list[e].source != c->list[e - 1].source;
+/* Different keys, rising; many connections in a row have the same. */
+typedef struct keys {
+  uint64_t* list;
+  size_t count, room;
+  uint32_t* table; /* [size] number + 1, at or behind the key's place */
+  size_t size;     /* a power of two */
+} keys;
+
+static size_t place_of(const keys* k, uint64_t key) {
+  size_t place = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (k->size - 1);
+  while (k->table[place] && k->list[k->table[place] - 1] != key)
+    place = (place + 1) & (k->size - 1);
+  return place;
 }
 
-tg_status tg_ci_target_make(tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
+static tg_status keys_grow(keys* k, size_t size) {
+  TG_FREE(k->table);
+  k->size = size;
+  TG_TRY(TG_ALLOCATE(size, "links", &k->table));
+  for (size_t n = 0; n < k->count; n++) k->table[place_of(k, k->list[n])] = (uint32_t)n + 1;
+  return TG_OK;
+}
+
+static tg_status keys_find(const tg_ci_connections* c, keys* k) {
+  TG_TRY(keys_grow(k, 64));
+  for (size_t e = 0; e < c->count; e++) {
+    const uint64_t key = key_of(&c->list[e]);
+    const size_t place = place_of(k, key);
+    if (k->table[place]) continue;
+    TG_TRY(TG_RESERVE(k->count + 1, "links", &k->list, &k->room));
+    k->list[k->count++] = key;
+    k->table[place] = (uint32_t)k->count;
+    if (2 * k->count > k->size) TG_TRY(keys_grow(k, 2 * k->size));
+  }
+  if (k->count) qsort(k->list, k->count, sizeof *k->list, by_key);
+  return keys_grow(k, k->size);
+}
+
+/* Rows come in order; within one they are put in the order of from. */
+static void sort_row(tg_ci_target* t, size_t begin, size_t end) {
+  for (size_t e = begin + 1; e < end; e++) {
+    const uint32_t from = t->from[e], code = t->code ? t->code[e] : 0;
+    const double value = t->value ? t->value[e] : 0;
+    size_t at = e;
+    for (; at > begin && t->from[at - 1] > from; at--) {
+      t->from[at] = t->from[at - 1];
+      if (t->code) t->code[at] = t->code[at - 1];
+      if (t->value) t->value[at] = t->value[at - 1];
+    }
+    t->from[at] = from;
+    if (t->code) t->code[at] = code;
+    if (t->value) t->value[at] = value;
+  }
+}
+
+static tg_status target_allocate(size_t links, size_t rows, size_t count, bool jumps,
+                                 tg_ci_target* out, size_t* bytes) {
+  TG_TRY(TG_ALLOCATE(links, "links", &out->links));
+  TG_TRY(TG_ALLOCATE(links * (rows + 1), "rows of links", &out->begin));
+  TG_TRY(TG_ALLOCATE(count, "jumps", &out->from));
+  if (jumps)
+    TG_TRY(TG_ALLOCATE(count, "jumps", &out->code));
+  else
+    TG_TRY(TG_ALLOCATE(count, "matrix elements of one species", &out->value));
+  *bytes += links * (sizeof *out->links + (rows + 1) * sizeof *out->begin) +
+            count * (sizeof *out->from + (jumps ? sizeof *out->code : sizeof *out->value));
+  return TG_OK;
+}
+
+/* Counting sort by link and row, as c is in the order of rows. number: [c->count] of links. */
+static void distribute(const tg_ci_connections* c, const uint32_t* number, size_t rows,
+                       tg_ci_target* out) {
+  for (size_t e = 0; e < c->count; e++) {
+    tg_ci_link* link = &out->links[number[e]];
+    link->count++;
+    out->begin[link->rows + c->list[e].row + 1]++;
+  }
+  size_t first = 0;
+  for (size_t l = 0; l < out->link_count; l++) {
+    tg_ci_link* link = &out->links[l];
+    uint32_t* begin = out->begin + link->rows;
+    link->first = first;
+    first += link->count;
+    begin[0] = (uint32_t)link->first;
+    for (size_t r = 0; r < rows; r++) begin[r + 1] += begin[r];
+    link->count = 0; /* as a cursor */
+  }
+  for (size_t e = 0; e < c->count; e++) {
+    tg_ci_link* link = &out->links[number[e]];
+    const size_t at = link->first + link->count++;
+    out->from[at] = c->list[e].from;
+    if (out->code) out->code[at] = c->list[e].code;
+    if (out->value) out->value[at] = c->list[e].value;
+  }
+  for (size_t l = 0; l < out->link_count; l++) {
+    const uint32_t* begin = out->begin + out->links[l].rows;
+    for (size_t r = 0; r < rows; r++) sort_row(out, begin[r], begin[r + 1]);
+  }
+}
+
+tg_status tg_ci_target_make(const tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
                             size_t* bytes) {
+  tg_status status = TG_OK;
+  keys k = {0};
+  uint32_t* number = NULL;
   if (c->count > UINT32_MAX)
     return tg_fail(TG_ERR_MACHINE, "more than %u jumps to one class of strings; truncate the space",
                    UINT32_MAX);
-  if (c->count) qsort(c->list, c->count, sizeof *c->list, by_place);
-  size_t links = 0;
-  for (size_t e = 0; e < c->count; e++) links += new_link(c, e);
-  TG_TRY(TG_ALLOCATE(links, "links", &out->links));
-  TG_TRY(TG_ALLOCATE(links * (rows + 1), "rows of links", &out->begin));
-  TG_TRY(TG_ALLOCATE(c->count, "jumps", &out->from));
-  if (jumps)
-    TG_TRY(TG_ALLOCATE(c->count, "jumps", &out->code));
-  else
-    TG_TRY(TG_ALLOCATE(c->count, "matrix elements of one species", &out->value));
-  *bytes += links * (sizeof *out->links + (rows + 1) * sizeof *out->begin) +
-            c->count * (sizeof *out->from + (jumps ? sizeof *out->code : sizeof *out->value));
-  for (size_t e = 0; e < c->count; e++) {
-    const tg_ci_connection* x = &c->list[e];
-    if (new_link(c, e)) {
-      out->links[out->link_count] = (tg_ci_link){.source = x->source,
-                                                 .channel = x->channel,
-                                                 .first = e,
-                                                 .rows = out->link_count * (rows + 1)};
-      out->link_count++;
-    }
-    tg_ci_link* link = &out->links[out->link_count - 1];
-    link->count++;
-    out->begin[link->rows + x->row + 1]++; /* counts first */
-    out->from[e] = x->from;
-    if (jumps)
-      out->code[e] = x->code;
-    else
-      out->value[e] = x->value;
-  }
-  for (size_t l = 0; l < links; l++) {
-    uint32_t* begin = out->begin + out->links[l].rows;
-    begin[0] = (uint32_t)out->links[l].first;
-    for (size_t r = 0; r < rows; r++) begin[r + 1] += begin[r];
-  }
-  return TG_OK;
+  TG_TRY_GOTO(keys_find(c, &k), done);
+  TG_TRY_GOTO(TG_ALLOCATE(c->count, "jumps", &number), done);
+  for (size_t e = 0; e < c->count; e++) number[e] = k.table[place_of(&k, key_of(&c->list[e]))] - 1;
+  TG_TRY_GOTO(target_allocate(k.count, rows, c->count, jumps, out, bytes), done);
+  for (size_t l = 0; l < k.count; l++)
+    out->links[l] = (tg_ci_link){.channel = (uint32_t)(k.list[l] >> 32),
+                                 .source = (uint32_t)k.list[l],
+                                 .rows = l * (rows + 1)};
+  out->link_count = k.count;
+  distribute(c, number, rows, out);
+done:
+  TG_FREE(number);
+  TG_FREE(k.list);
+  TG_FREE(k.table);
+  return status;
 }
 
 void tg_ci_targets_free(tg_ci_target* targets, size_t count) {

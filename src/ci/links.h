@@ -7,11 +7,11 @@
 
 #include "ci/jumps.h"
 
-/** One connection found: to string row of the target class. */
+/** One connection found: to string row of the target class. They are found row after row. */
 typedef struct tg_ci_connection {
-  uint32_t channel, source, row, from; /* sorted by these, in this order */
-  uint32_t code;                       /* of a jump */
-  double value;                        /* of a matrix */
+  uint32_t channel, source, row, from;
+  uint32_t code; /* of a jump */
+  double value;  /* of a matrix */
 } tg_ci_connection;
 
 typedef struct tg_ci_connections {
@@ -23,7 +23,7 @@ tg_status tg_ci_connect(tg_ci_connections* c, tg_ci_connection connection);
 
 /** Sorts them into a target's links, begin, from and code (where jumps) or value. rows: strings of
  * the target class. *bytes grows by what the target takes. */
-tg_status tg_ci_target_make(tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
+tg_status tg_ci_target_make(const tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
                             size_t* bytes);
 void tg_ci_targets_free(tg_ci_target* targets, size_t count);
 

@@ -27,6 +27,27 @@ static size_t operators_of(const tg_ci_jumps* j, size_t channel) {
   return j->channel_begin[channel + 1] - j->channel_begin[channel];
 }
 
+/* w(a,b) of one operator of A, for the operators of B that occur: a part of all, in the same order.
+ */
+static void fill_row(const tg_ci_hamiltonian* h, const tg_ci_fly* f, size_t channel, uint32_t a,
+                     double* out) {
+  const size_t na = f->orbitals[0], nb = f->orbitals[1];
+  const tg_ci_jumps* jb = &f->jumps[1];
+  const double* row = tg_ci_hamiltonian_cross_row(h, (int)(a / na), (int)(a % na));
+  const size_t count = operators_of(jb, channel);
+  if (!row || !count) return;
+  const tg_ci_orbital* o;
+  tg_ci_hamiltonian_orbitals(h, 1, &o);
+  const uint32_t *operators = jb->operators + jb->channel_begin[channel], *members;
+  const tg_ci_orbital *to = &o[operators[0] / nb], *from = &o[operators[0] % nb];
+  tg_ci_hamiltonian_transitions(h, 1, to->two_m - from->two_m,
+                                (unsigned)(to->symmetry ^ from->symmetry), &members);
+  for (size_t b = 0, m = 0; b < count; b++) {
+    while (members[m] != operators[b]) m++;
+    out[b] = row[m];
+  }
+}
+
 static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
   const tg_ci_jumps *ja = &f->jumps[0], *jb = &f->jumps[1];
   const size_t na = f->orbitals[0], nb = f->orbitals[1];
@@ -35,16 +56,10 @@ static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
     f->by_a_begin[c + 1] = f->by_a_begin[c] + operators_of(ja, c) * operators_of(jb, c);
   const size_t size = f->by_a_begin[ja->channel_count];
   TG_TRY(TG_ALLOCATE(size, "elements between species", &f->by_a));
-  for (size_t c = 0; c < ja->channel_count; c++) {
-    const size_t count_a = operators_of(ja, c), count_b = operators_of(jb, c);
-    for (size_t a = 0; a < count_a; a++)
-      for (size_t b = 0; b < count_b; b++) {
-        const uint32_t oa = ja->operators[ja->channel_begin[c] + a];
-        const uint32_t ob = jb->operators[jb->channel_begin[c] + b];
-        f->by_a[f->by_a_begin[c] + a * count_b + b] = tg_ci_hamiltonian_cross(
-            h, (int)(oa / na), (int)(oa % na), (int)(ob / nb), (int)(ob % nb));
-      }
-  }
+  for (size_t c = 0; c < ja->channel_count; c++)
+    for (size_t a = 0; a < operators_of(ja, c); a++)
+      fill_row(h, f, c, ja->operators[ja->channel_begin[c] + a],
+               f->by_a + f->by_a_begin[c] + a * operators_of(jb, c));
   const uint32_t still = tg_ci_channel_still(ja);
   const size_t count_a = operators_of(ja, still), count_b = operators_of(jb, still);
   TG_TRY(TG_ALLOCATE(count_b * na, "elements between species", &f->still_a));
