@@ -25,7 +25,7 @@ typedef struct search {
   int species;
   const uint16_t* list; /* the string led to */
   uint64_t mark;
-  uint32_t row;
+  uint32_t row, weight;
   uint16_t* source; /* [particles] */
   uint16_t* below;  /* [orbitals + 1] particles of list below each orbital */
   bool* occupied;   /* [orbitals] */
@@ -46,6 +46,14 @@ static double diagonal(const search* f) {
 /* The string with in (now there) back to out; value is asked for where it exists. */
 static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int count,
                          double (*value)(const search*, const uint16_t*, const uint16_t*)) {
+  if (f->s->heaviest > 0) { /* too heavy for any class */
+    uint32_t more = f->weight, less = f->s->heaviest;
+    for (int c = 0; c < count; c++) {
+      more += f->orbitals[out[c]].weight;
+      less += f->orbitals[in[c]].weight;
+    }
+    if (more > less) return TG_OK;
+  }
   tg_ci_replace(f->list, f->s->particles, in, out, count, f->source);
   uint64_t mark = f->mark;
   int parity = 0;
@@ -111,6 +119,7 @@ static tg_status class_rows(search* f, size_t class, double* energies) {
     f->list = tg_ci_string(f->s, c->begin + i);
     f->mark = tg_ci_strings_mark(f->s, f->list);
     f->row = (uint32_t)i;
+    f->weight = c->weight;
     memset(f->occupied, 0, f->s->orbitals * sizeof *f->occupied);
     for (int k = 0; k < f->s->particles; k++) f->occupied[f->list[k]] = true;
     uint16_t below = 0;

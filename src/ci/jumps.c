@@ -40,8 +40,8 @@ static uint32_t channel_of(const tg_ci_jumps* j, int species, const tg_ci_orbita
 
 /* All jumps to one string: it lost j and got i. */
 static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals, int species,
-                          const tg_ci_jumps* j, size_t number, uint32_t row, uint16_t* source,
-                          tg_ci_connections* found) {
+                          const tg_ci_jumps* j, size_t number, const tg_ci_class* of,
+                          uint16_t* source, tg_ci_connections* found) {
   const uint16_t* list = tg_ci_string(s, number);
   const uint64_t mark = tg_ci_strings_mark(s, list);
   for (int k = 0; k < s->particles; k++) {
@@ -51,6 +51,9 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
         below++;
         continue;
       }
+      if (s->heaviest > 0 &&
+          of->weight + orbitals[from].weight > s->heaviest + orbitals[list[k]].weight)
+        continue;
       tg_ci_replace(list, s->particles, &list[k], &from, 1, source);
       const size_t there = tg_ci_strings_find(s, source, mark ^ s->marks[list[k]] ^ s->marks[from]);
       if (there == SIZE_MAX) continue;
@@ -61,7 +64,7 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
           (tg_ci_connection){
               .channel = channel_of(j, species, &orbitals[list[k]], &orbitals[from]),
               .source = (uint32_t) class,
-              .row = row,
+              .row = (uint32_t)(number - of->begin),
               .from = (uint32_t)(there - s->classes[class].begin),
               .code = 2 * (uint32_t)(list[k] * s->orbitals + from) + (uint32_t)(between & 1)}));
     }
@@ -77,7 +80,7 @@ static tg_status class_jumps(const tg_ci_strings* s, const tg_ci_orbital* orbita
   TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &source));
   const tg_ci_class* c = &s->classes[class];
   for (size_t i = 0; i < c->count; i++)
-    TG_TRY_GOTO(jumps_to(s, orbitals, species, j, c->begin + i, (uint32_t)i, source, &found), done);
+    TG_TRY_GOTO(jumps_to(s, orbitals, species, j, c->begin + i, c, source, &found), done);
   status = tg_ci_target_make(&found, c->count, true, &j->targets[class], bytes);
 done:
   TG_FREE(found.list);

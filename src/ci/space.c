@@ -130,7 +130,7 @@ tg_status tg_ci_space_count(const tg_ci_hamiltonian* h, const tg_ci_space_params
   }
   const int least = c.classes[0][0].two_m + c.classes[1][0].two_m;
   const int most = c.classes[0][c.count[0] - 1].two_m + c.classes[1][c.count[1] - 1].two_m;
-  const size_t span = (size_t)(most - least + 1);
+  const size_t span = (size_t)most - (size_t)least + 1;
   unsigned labels = 1;
   for (int t = 0; t < 2; t++)
     for (size_t i = 0; i < c.count[t]; i++)

@@ -280,6 +280,7 @@ tg_status tg_ci_strings_make(size_t n, const tg_ci_orbital* orbitals, const tg_c
       goto done;
     }
     s.count += classes[c].count;
+    if (classes[c].weight > s.heaviest) s.heaviest = classes[c].weight;
   }
   TG_TRY_GOTO(TG_ALLOCATE(s.count * (size_t)s.particles, "strings", &s.orbital), done);
   TG_TRY_GOTO(listing_make(n, &l), done);

@@ -53,6 +53,7 @@ tg_status tg_ci_classes_count(size_t orbital_count, const tg_ci_orbital* orbital
 
 typedef struct tg_ci_strings {
   int particles;
+  uint32_t heaviest; /* of the classes; 0 where weights are not looked at */
   size_t orbitals, count, class_count;
   tg_ci_class* classes; /* [class_count] */
   uint16_t* orbital;    /* [count, particles], rising in a string */

@@ -379,31 +379,32 @@ static int by_cost(const void* p, const void* q) {
   return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Blocks, the costly ones in parts, so that each thread gets several tasks; costly ones first. */
+/* Parts of a block, so that each thread gets several tasks of all. */
+static size_t parts_of(const tg_ci_fly* f, size_t block, int threads) {
+  if (threads == 1) return 1;
+  const double share = (double)f->pairs / (8.0 * threads);
+  const size_t wanted = (size_t)(f->elements[block] / share) + 1;
+  const size_t most = f->space->blocks[block].rows / LEAST_ROWS;
+  return most < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+/* Costly ones first. */
 static tg_status make_tasks(const tg_ci_fly* f, int threads, task** out, size_t* out_count) {
   const tg_ci_space* space = f->space;
-  task* list = NULL;
-  size_t count = 0, room = 0;
-  const double share = threads > 1 ? (double)f->pairs / (8.0 * threads) : (double)f->pairs;
-  for (size_t n = 0; n < space->block_count; n++) {
-    const size_t rows = space->blocks[n].rows;
-    size_t parts = (size_t)(f->elements[n] / share) + 1;
-    if (parts > rows / LEAST_ROWS) parts = rows / LEAST_ROWS;
-    if (parts < 1) parts = 1;
-    const tg_status status = TG_RESERVE(count + parts, "tasks", &list, &room);
-    if (status != TG_OK) {
-      tg_free(list);
-      return status;
-    }
-    for (size_t p = 0; p < parts; p++)
-      list[count++] = (task){.block = n,
-                             .begin = rows * p / parts,
-                             .end = rows * (p + 1) / parts,
-                             .cost = f->elements[n] / (double)parts};
-  }
-  qsort(list, count, sizeof *list, by_cost);
-  *out = list;
+  size_t count = 0;
+  for (size_t n = 0; n < space->block_count; n++) count += parts_of(f, n, threads);
+  TG_TRY(TG_ALLOCATE(count, "tasks", out));
+  task* list = *out;
   *out_count = count;
+  for (size_t n = 0; n < space->block_count; n++) {
+    const size_t rows = space->blocks[n].rows, parts = parts_of(f, n, threads);
+    for (size_t p = 0; p < parts; p++)
+      *list++ = (task){.block = n,
+                       .begin = rows * p / parts,
+                       .end = rows * (p + 1) / parts,
+                       .cost = f->elements[n] / (double)parts};
+  }
+  qsort(*out, count, sizeof **out, by_cost);
   return TG_OK;
 }
 

@@ -158,7 +158,7 @@ INLINE void jump_turned(size_t columns, const uint32_t* begin, const uint32_t* f
                         const uint32_t* code, const double* table, const double* xt,
                         const int vectors, int count, const int32_t* index, double* y) {
   const size_t width = (size_t)vectors * LANES;
-  _Alignas(64) double sums[LANES * TG_CI_MOST_VECTORS * LANES];
+  _Alignas(64) double sums[LANES * TG_CI_MOST_VECTORS * LANES] = {0};
   for (size_t c = 0; c < columns; c += LANES) {
     const size_t rest = columns - c < LANES ? columns - c : LANES;
     if (begin[c] == begin[c + rest]) continue;
