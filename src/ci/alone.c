@@ -169,7 +169,12 @@ tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space,
       status = mine;
     }
   }
-  if (status != TG_OK) goto failed;
+  if (status != TG_OK) { /* the words are with another thread */
+    tg_fail(status,
+            "no memory for the matrix of one species, or too many elements of one class; "
+            "truncate the space");
+    goto failed;
+  }
   a.bytes = bytes;
   a.count = count;
   *out = a;

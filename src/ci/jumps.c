@@ -211,7 +211,12 @@ tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space,
       status = mine;
     }
   }
-  if (status != TG_OK) goto failed;
+  if (status != TG_OK) { /* the words are with another thread */
+    tg_fail(status,
+            "no memory for the jumps between strings, or too many of one class; truncate "
+            "the space");
+    goto failed;
+  }
   j.bytes = bytes;
   j.count = count;
   TG_TRY_GOTO(number_operators(s, orbitals, species, &j), failed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ci/operator.h"
 
+#include <stdbool.h>
 #include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -27,11 +28,43 @@ static uint64_t free_memory(void) {
   return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
-static tg_ci_storage choose(const tg_ci_operator* op, tg_ci_storage wanted, uint64_t memory) {
-  if (wanted != TG_CI_STORAGE_AUTO) return wanted;
-  const tg_ci_operator_facts* f = &op->facts;
-  if (2 * f->lane_pairs > f->pairs) return TG_CI_STORAGE_FLY;
-  return f->tables + f->stored_bytes <= memory ? TG_CI_STORAGE_STORED : TG_CI_STORAGE_FLY;
+static int threads_of(const tg_ci_operator_params* params) {
+#ifdef _OPENMP
+  return params->threads > 0 ? params->threads : omp_get_max_threads();
+#else
+  (void)params;
+  return 1;
+#endif
+}
+
+static uint64_t memory_of(const tg_ci_operator_params* params) {
+  return params->memory ? params->memory : (uint64_t)(0.8 * (double)free_memory());
+}
+
+/* What the tables tell, and the choice that follows. */
+static tg_ci_operator_facts facts_from(const tg_ci_fly* fly, const tg_ci_operator_params* params) {
+  tg_ci_operator_facts f = {.storage = params->storage,
+                            .dimension = fly->space->dimension,
+                            .pairs = fly->pairs,
+                            .lane_pairs = fly->lane_pairs,
+                            .tables = fly->bytes};
+  f.stored_bytes = tg_ci_stored_bytes(f.dimension, f.pairs, false);
+  if (f.storage == TG_CI_STORAGE_AUTO) {
+    const bool fits = f.tables + f.stored_bytes <= memory_of(params);
+    f.storage = 2 * f.lane_pairs > f.pairs || !fits ? TG_CI_STORAGE_FLY : TG_CI_STORAGE_STORED;
+  }
+  return f;
+}
+
+tg_status tg_ci_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                  const tg_ci_operator_params* params, tg_ci_operator_facts* out) {
+  tg_ci_fly fly;
+  TG_TRY(tg_ci_fly_tables(h, space, threads_of(params), &fly));
+  *out = facts_from(&fly, params);
+  if (out->storage == TG_CI_STORAGE_STORED)
+    out->stored = (out->pairs - out->dimension) / 2 + out->dimension;
+  tg_ci_fly_free(&fly);
+  return TG_OK;
 }
 
 static tg_status store(tg_ci_operator* op, uint64_t memory) {
@@ -55,21 +88,10 @@ tg_status tg_ci_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* s
   tg_status status = TG_OK;
   tg_ci_operator* op = NULL;
   TG_TRY(TG_ALLOCATE(1, "operator", &op));
-#ifdef _OPENMP
-  op->threads = params->threads > 0 ? params->threads : omp_get_max_threads();
-#else
-  op->threads = 1;
-#endif
-  const uint64_t memory = params->memory ? params->memory : (uint64_t)(0.8 * (double)free_memory());
+  op->threads = threads_of(params);
   TG_TRY_GOTO(tg_ci_fly_make(h, space, op->threads, &op->fly), failed);
-  tg_ci_operator_facts* f = &op->facts;
-  f->dimension = space->dimension;
-  f->pairs = op->fly.pairs;
-  f->lane_pairs = op->fly.lane_pairs;
-  f->tables = op->fly.bytes;
-  f->stored_bytes = tg_ci_stored_bytes(space->dimension, f->pairs, false);
-  f->storage = choose(op, params->storage, memory);
-  if (f->storage == TG_CI_STORAGE_STORED) TG_TRY_GOTO(store(op, memory), failed);
+  op->facts = facts_from(&op->fly, params);
+  if (op->facts.storage == TG_CI_STORAGE_STORED) TG_TRY_GOTO(store(op, memory_of(params)), failed);
   *out = op;
   return TG_OK;
 failed:

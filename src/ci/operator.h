@@ -42,6 +42,11 @@ typedef struct tg_ci_operator_facts {
   uint64_t stored_bytes; /* bytes that the stored matrix takes, or would, beyond the tables */
 } tg_ci_operator_facts;
 
+/** What tg_ci_operator_create would find and take, for checks: needs the memory of the tables, but
+ * nothing of the size of the space. stored is what would be stored. */
+tg_status tg_ci_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                  const tg_ci_operator_params* params, tg_ci_operator_facts* out);
+
 /** Makes the tables and, if it is to be stored, the matrix. The space must stay, the Hamiltonian
  * need not. TG_ERR_MACHINE, with the bytes, where stored is asked for and does not fit. */
 tg_status tg_ci_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* space,

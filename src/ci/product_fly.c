@@ -89,7 +89,6 @@ static tg_status make_diagonal(tg_ci_fly* f, int threads) {
   const tg_ci_space* space = f->space;
   const tg_ci_strings *sa = &space->strings[0], *sb = &space->strings[1];
   TG_TRY(TG_ALLOCATE(space->dimension, "diagonal of the Hamiltonian", &f->diagonal));
-  f->bytes += (size_t)space->dimension * sizeof *f->diagonal;
   const size_t nb = f->orbitals[1];
   double* fields = NULL;
   TG_TRY(TG_ALLOCATE((size_t)threads * (nb + 8), "fields", &fields));
@@ -159,8 +158,8 @@ static uint64_t block_pairs(const tg_ci_fly* f, const tg_ci_block* block, uint64
   return pairs;
 }
 
-tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
-                         tg_ci_fly* out) {
+tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                           tg_ci_fly* out) {
   tg_status status = TG_OK;
   tg_ci_fly f = {.space = space, .constant = tg_ci_hamiltonian_constant(h)};
   for (int t = 0; t < 2; t++) {
@@ -170,7 +169,6 @@ tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, i
     f.bytes += f.jumps[t].bytes + f.alone[t].bytes;
   }
   TG_TRY_GOTO(make_tables(h, &f), failed);
-  TG_TRY_GOTO(make_diagonal(&f, threads), failed);
   TG_TRY_GOTO(TG_ALLOCATE(space->block_count, "counts of matrix elements", &f.elements), failed);
   uint64_t pairs = 0, lanes = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : pairs, lanes)
@@ -181,9 +179,22 @@ tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, i
   }
   f.pairs = pairs;
   f.lane_pairs = lanes;
+  f.bytes += space->block_count * sizeof *f.elements + (size_t)space->dimension * sizeof(double);
   *out = f;
   return TG_OK;
 failed:
   tg_ci_fly_free(&f);
+  return status;
+}
+
+tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                         tg_ci_fly* out) {
+  tg_ci_fly f;
+  TG_TRY(tg_ci_fly_tables(h, space, threads, &f));
+  const tg_status status = make_diagonal(&f, threads);
+  if (status == TG_OK)
+    *out = f;
+  else
+    tg_ci_fly_free(&f);
   return status;
 }

@@ -54,6 +54,10 @@ typedef struct tg_ci_fly {
   size_t bytes;
 } tg_ci_fly;
 
+/** All but the diagonal, for estimates: what is of the size of the strings, not of the states.
+ * bytes counts the diagonal all the same. */
+tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                           tg_ci_fly* out);
 tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
                          tg_ci_fly* out);
 void tg_ci_fly_free(tg_ci_fly* fly);

@@ -60,6 +60,14 @@ static double triad(int threads) {
 
 static size_t oscillator_5(tg_ci_orbital* o) { return shell_oscillator(o, 5); }
 
+/* Like water in 6-31G: 13 orbitals, of C2v. */
+static size_t water(tg_ci_orbital* o) {
+  static const uint8_t labels[13] = {0, 0, 0, 0, 0, 0, 0, 2, 2, 3, 3, 3, 3};
+  for (size_t i = 0; i < 13; i++)
+    o[i] = (tg_ci_orbital){.symmetry = labels[i], .shell = (uint16_t)i};
+  return 13;
+}
+
 static void one_way(const workload* w, const tg_ci_hamiltonian* h, const tg_ci_space* space,
                     tg_ci_storage storage, const double* x, double* y) {
   for (int threads = 1; threads <= 2; threads++) {
@@ -135,6 +143,7 @@ int main(int count, char** words) {
       {"28Si", shell_sd, 6, 6, 0, -1, -1, 20, true},
       {"46Ti", shell_pf, 2, 4, 0, -1, -1, 20, true},
       {"6Li-Nmax4", oscillator_5, 3, 3, 0, 0, 6, 20, true},
+      {"H2O", water, 5, 5, 0, 0, -1, 3, false},
       {"48Cr", shell_pf, 4, 4, 0, -1, -1, 3, false},
       {"48Cr-stored", shell_pf, 4, 4, 0, -1, -1, 3, true},
   };

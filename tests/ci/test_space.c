@@ -80,6 +80,21 @@ static void oscillator_dimensions_are_exact(void** state) {
   }
 }
 
+/* Full CI of water in 6-31G: 13 orbitals, five electrons of each spin. */
+static void irreps_are_counted(void** state) {
+  (void)state;
+  static const uint8_t labels[13] = {0, 0, 0, 0, 0, 0, 0, 2, 2, 3, 3, 3, 3};
+  tg_ci_orbital o[13];
+  for (size_t i = 0; i < 13; i++)
+    o[i] = (tg_ci_orbital){.symmetry = labels[i], .shell = (uint16_t)i};
+  tg_ci_hamiltonian* h = same_orbitals(13, o);
+  tg_ci_space_params params = numbers(5, 5, 0);
+  assert_int_equal(dimension(h, &params), 1287 * 1287);
+  params.symmetry = 0;
+  assert_int_equal(dimension(h, &params), 414441);
+  tg_ci_hamiltonian_free(h);
+}
+
 static bool increasing(const uint16_t* a, const uint16_t* b, int count) {
   for (int k = 0; k < count; k++)
     if (a[k] != b[k]) return a[k] < b[k];
@@ -348,6 +363,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(dimensions_are_exact),
       cmocka_unit_test(oscillator_dimensions_are_exact),
+      cmocka_unit_test(irreps_are_counted),
       cmocka_unit_test(strings_are_all_there_is),
       cmocka_unit_test(states_and_strings_agree),
       cmocka_unit_test(partition_pairs_truncate),
