@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ci/omp/kernels.h"
 #include "ci/product_fly.h"
 #include "ci/ref/product.h"
 #include "ci/shells.h"
@@ -160,6 +161,44 @@ static void larger_blocks(void** state) {
   tg_ci_hamiltonian_free(h);
 }
 
+/* Every instruction set that runs here; blocks of up to 44 rows, all three ways of the cross part.
+ */
+static void every_instruction_set(void** state) {
+  (void)state;
+  tg_ci_orbital o[64], p[64];
+  const size_t n = shell_sd(o), m = shell_oscillator(p, 2);
+  for (int c = 0; c < 3; c++) {
+    tg_ci_hamiltonian* h = c ? random_h(n, o, n, o, 19) : random_h(m, p, m, p, 20);
+    tg_ci_space_params params = numbers(c == 2 ? 1 : 3, c == 2 ? 6 : 3, c == 2);
+    if (c == 0) params.weight_most = 5;
+    tg_ci_space* s = NULL;
+    assert_int_equal(tg_ci_space_make(h, &params, &s), TG_OK);
+    tg_ci_fly f = {0};
+    assert_int_equal(tg_ci_fly_make(h, s, 2, &f), TG_OK);
+    const size_t size = (size_t)s->dimension;
+    double *x = vector(size), *y = vector(size), *again = vector(size), *expected = vector(size);
+    for (size_t i = 0; i < size; i++) x[i] = i % 5 ? 0 : shell_random(98, i);
+    assert_int_equal(tg_ci_ref_apply(h, s, x, expected), TG_OK);
+    const double limit = tolerance((double)size + 100, largest_of(expected, size));
+    for (const tg_ci_kernels* const* v = tg_ci_kernel_variants(); *v; v++) {
+      if (!(*v)->runs()) continue;
+      assert_int_equal(tg_ci_fly_apply_by(*v, &f, 1, x, y), TG_OK);
+      assert_int_equal(tg_ci_fly_apply_by(*v, &f, 3, x, again), TG_OK);
+      assert_memory_equal(y, again, size * sizeof *y);
+      for (size_t i = 0; i < size; i++)
+        if (!(fabs(y[i] - expected[i]) <= limit))
+          fail_msg("%s: element %zu: %.17g, expected %.17g", (*v)->name, i, y[i], expected[i]);
+    }
+    tg_free(x);
+    tg_free(y);
+    tg_free(again);
+    tg_free(expected);
+    tg_ci_fly_free(&f);
+    tg_ci_space_free(s);
+    tg_ci_hamiltonian_free(h);
+  }
+}
+
 /* As a matrix of ref is symmetric, and pairs differ in at most two particles where it may be not
  * zero: so many pairs are counted. */
 static void pairs_are_counted(void** state) {
@@ -195,6 +234,7 @@ int main(void) {
       cmocka_unit_test(point_groups),
       cmocka_unit_test(truncations),
       cmocka_unit_test(larger_blocks),
+      cmocka_unit_test(every_instruction_set),
       cmocka_unit_test(pairs_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

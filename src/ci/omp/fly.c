@@ -409,8 +409,12 @@ static tg_status make_tasks(const tg_ci_fly* f, int threads, task** out, size_t*
 }
 
 tg_status tg_ci_fly_apply(const tg_ci_fly* f, int threads, const double* x, double* y) {
+  return tg_ci_fly_apply_by(tg_ci_kernels_best(), f, threads, x, y);
+}
+
+tg_status tg_ci_fly_apply_by(const tg_ci_kernels* kernels, const tg_ci_fly* f, int threads,
+                             const double* x, double* y) {
   tg_status status = TG_OK;
-  const tg_ci_kernels* kernels = tg_ci_kernels_best();
   task* tasks = NULL;
   size_t count = 0;
   workspace* spaces = NULL;

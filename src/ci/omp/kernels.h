@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
+struct tg_ci_fly;
+
 enum { TG_CI_LANES = 8, TG_CI_MOST_VECTORS = 8 };
 
 typedef struct tg_ci_kernels {
@@ -46,5 +50,9 @@ typedef struct tg_ci_kernels {
 const tg_ci_kernels* const* tg_ci_kernel_variants(void);
 /** The best that runs here. */
 const tg_ci_kernels* tg_ci_kernels_best(void);
+
+/** tg_ci_fly_apply with these kernels. */
+tg_status tg_ci_fly_apply_by(const tg_ci_kernels* kernels, const struct tg_ci_fly* fly, int threads,
+                             const double* x, double* y);
 
 #endif
