@@ -5,7 +5,7 @@
 #include "ci/stored_internal.h"
 
 /* Few chunks: longer runs in a row of a tile, fewer row starts. Many: more tiles for threads. */
-enum { CHUNKS_WANTED = 32, LEAST_CHUNK = 256 };
+enum { CHUNKS_WANTED = 32, LEAST_CHUNK = 2048 };
 
 static size_t chunk_for(uint64_t dimension) {
   const uint64_t chunk = (dimension + CHUNKS_WANTED - 1) / CHUNKS_WANTED;

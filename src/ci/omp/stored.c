@@ -2,47 +2,75 @@
 /* The product of a stored matrix, by rounds of tiles that share no chunk (ci/stored.h). */
 #include "ci/stored.h"
 
-/* A tile above the diagonal, or on it: both triangles, for one vector. */
-static void tile_both(const tg_ci_tile* t, size_t rows, const double* x_row, const double* x_column,
-                      double* y_row, double* y_column) {
+/* A row's sum is kept in parts, as an addition waits for the one before; their order is fixed. */
+enum { PARTS = 4 };
+
+/* A tile above the diagonal, or on it: both triangles, for one vector. y_row and y_column may be
+ * the same chunk; columns of a row differ from each other and from the row. */
+static void tile_both(const tg_ci_tile* t, size_t rows, const double* restrict x_row,
+                      const double* restrict x_column, double* y_row, double* y_column) {
+  const uint16_t* restrict column = t->column;
+  const double* restrict value = t->value;
   for (size_t r = 0; r < rows; r++) {
     const double here = x_row[r];
-    double sum = 0;
-    for (uint32_t e = t->begin[r]; e < t->begin[r + 1]; e++) {
-      const size_t c = t->column[e];
-      const double value = t->value[e];
-      sum += value * x_column[c];
-      y_column[c] += value * here;
+    double sum[PARTS] = {0};
+    uint32_t e = t->begin[r];
+    const uint32_t end = t->begin[r + 1];
+    for (; e + PARTS <= end; e += PARTS)
+      for (uint32_t p = 0; p < PARTS; p++) {
+        const size_t c = column[e + p];
+        sum[p] += value[e + p] * x_column[c];
+        y_column[c] += value[e + p] * here;
+      }
+    for (; e < end; e++) {
+      sum[0] += value[e] * x_column[column[e]];
+      y_column[column[e]] += value[e] * here;
     }
-    y_row[r] += sum;
+    y_row[r] += (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 }
 
 /* The same for two vectors at once: the matrix is read once. */
-static void tile_both_2(const tg_ci_tile* t, size_t rows, const double* x_row,
-                        const double* x_column, double* y_row, double* y_column, size_t ld) {
+static void tile_both_2(const tg_ci_tile* t, size_t rows, const double* restrict x_row,
+                        const double* restrict x_column, double* y_row, double* y_column,
+                        size_t ld) {
+  const uint16_t* restrict column = t->column;
+  const double* restrict value = t->value;
   for (size_t r = 0; r < rows; r++) {
     const double here[2] = {x_row[r], x_row[r + ld]};
-    double sum[2] = {0, 0};
-    for (uint32_t e = t->begin[r]; e < t->begin[r + 1]; e++) {
-      const size_t c = t->column[e];
-      const double value = t->value[e];
-      sum[0] += value * x_column[c];
-      sum[1] += value * x_column[c + ld];
-      y_column[c] += value * here[0];
-      y_column[c + ld] += value * here[1];
+    double sum[2][PARTS] = {{0}};
+    uint32_t e = t->begin[r];
+    const uint32_t end = t->begin[r + 1];
+    for (; e + PARTS <= end; e += PARTS)
+      for (uint32_t p = 0; p < PARTS; p++) {
+        const size_t c = column[e + p];
+        sum[0][p] += value[e + p] * x_column[c];
+        sum[1][p] += value[e + p] * x_column[c + ld];
+        y_column[c] += value[e + p] * here[0];
+        y_column[c + ld] += value[e + p] * here[1];
+      }
+    for (; e < end; e++) {
+      const size_t c = column[e];
+      sum[0][0] += value[e] * x_column[c];
+      sum[1][0] += value[e] * x_column[c + ld];
+      y_column[c] += value[e] * here[0];
+      y_column[c + ld] += value[e] * here[1];
     }
-    y_row[r] += sum[0];
-    y_row[r + ld] += sum[1];
+    y_row[r] += (sum[0][0] + sum[0][1]) + (sum[0][2] + sum[0][3]);
+    y_row[r + ld] += (sum[1][0] + sum[1][1]) + (sum[1][2] + sum[1][3]);
   }
 }
 
-static void tile_rows(const tg_ci_tile* t, size_t rows, const double* x_column, double* y_row) {
+static void tile_rows(const tg_ci_tile* t, size_t rows, const double* restrict x_column,
+                      double* restrict y_row) {
   for (size_t r = 0; r < rows; r++) {
-    double sum = 0;
-    for (uint32_t e = t->begin[r]; e < t->begin[r + 1]; e++)
-      sum += t->value[e] * x_column[t->column[e]];
-    y_row[r] += sum;
+    double sum[PARTS] = {0};
+    uint32_t e = t->begin[r];
+    const uint32_t end = t->begin[r + 1];
+    for (; e + PARTS <= end; e += PARTS)
+      for (uint32_t p = 0; p < PARTS; p++) sum[p] += t->value[e + p] * x_column[t->column[e + p]];
+    for (; e < end; e++) sum[0] += t->value[e] * x_column[t->column[e]];
+    y_row[r] += (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 }
 
