@@ -147,9 +147,10 @@ static tg_status order_by_operator(tg_ci_target* t, size_t rows, uint32_t* next,
   }
   TG_TRY(TG_ALLOCATE(operators, "operators of links", &t->op));
   TG_TRY(TG_ALLOCATE(operators, "operators of links", &t->op_begin));
+  TG_TRY(TG_ALLOCATE(jumps, "jumps", &t->op_of));
   TG_TRY(TG_ALLOCATE(jumps, "jumps", &t->op_to));
   TG_TRY(TG_ALLOCATE(jumps, "jumps", &t->op_from));
-  *bytes += operators * 2 * sizeof *t->op + jumps * 2 * sizeof *t->op_to;
+  *bytes += operators * 2 * sizeof *t->op + jumps * 3 * sizeof *t->op_to;
   for (size_t l = 0; l < t->link_count; l++) {
     const tg_ci_link* link = &t->links[l];
     uint32_t *op = t->op + link->operators, *begin = t->op_begin + link->operators;
@@ -170,6 +171,7 @@ static tg_status order_by_operator(tg_ci_target* t, size_t rows, uint32_t* next,
     for (size_t r = 0; r < rows; r++)
       for (uint32_t e = t->begin[link->rows + r]; e < t->begin[link->rows + r + 1]; e++) {
         const uint32_t at = next[t->code[e] / 2]++;
+        t->op_of[at] = t->code[e] / 2;
         t->op_to[at] = (uint32_t)r;
         t->op_from[at] = 2 * t->from[e] + (t->code[e] & 1);
       }

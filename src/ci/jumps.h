@@ -45,6 +45,7 @@ typedef struct tg_ci_target {
   /* by operator, then by the string they lead to; tg_ci_jumps only */
   uint32_t* op;       /* [operators of the links] numbers, rising in a link */
   uint32_t* op_begin; /* [operators of the links] first jump; the next one's first ends it */
+  uint32_t* op_of;    /* [jumps] number of the operator */
   uint32_t* op_to;    /* [jumps] string within the target */
   uint32_t* op_from;  /* [jumps] 2 * string within the source, + 1 for a minus */
 } tg_ci_target;

@@ -153,6 +153,7 @@ void tg_ci_targets_free(tg_ci_target* targets, size_t count) {
     TG_FREE(t->value);
     TG_FREE(t->op);
     TG_FREE(t->op_begin);
+    TG_FREE(t->op_of);
     TG_FREE(t->op_to);
     TG_FREE(t->op_from);
   }

@@ -327,21 +327,29 @@ static void cross_columns(const job* j, const cross_links* c) {
   }
 }
 
-/* Jump by jump. */
+/* value with the other sign where odd. */
+static double turned(double value, uint32_t odd) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  bits ^= (uint64_t)(odd & 1) << 63;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Jump by jump. In the order of B's operators, as neighbouring jumps then lead to different
+ * columns: none waits for the sum that the one before has just stored. */
 static void cross_single(const job* j, const cross_links* c) {
   const uint32_t* begin = c->ta->begin + c->a->rows;
+  const size_t end = c->b->first + c->b->count;
+  const uint32_t* restrict of = c->tb->op_of, * restrict to = c->tb->op_to, * restrict from = c->tb->op_from;
   for (size_t i = j->begin; i < j->end; i++) {
     double* y = j->y + i * j->block->columns;
     for (uint32_t d = begin[i]; d < begin[i + 1]; d++) {
-      const double* w = c->w + (c->ta->code[d] >> 1) * c->operators;
-      const double* from = c->x + c->ta->from[d] * c->columns;
-      const uint32_t minus = c->ta->code[d] & 1;
-      for (size_t o = c->b->operators; o < c->b->operators + c->b->operator_count; o++) {
-        const double signs[2] = {w[c->tb->op[o]], -w[c->tb->op[o]]};
-        for (uint32_t e = c->tb->op_begin[o]; e < c->tb->op_begin[o + 1]; e++)
-          y[c->tb->op_to[e]] +=
-              signs[(c->tb->op_from[e] ^ minus) & 1] * from[c->tb->op_from[e] >> 1];
-      }
+      const double* restrict w = c->w + (c->ta->code[d] >> 1) * c->operators;
+      const double* restrict x = c->x + c->ta->from[d] * c->columns;
+      const uint32_t minus = c->ta->code[d];
+      for (size_t e = c->b->first; e < end; e++)
+        y[to[e]] += turned(w[of[e]], from[e] ^ minus) * x[from[e] >> 1];
     }
   }
 }
