@@ -4,12 +4,18 @@
 #include "base/memory.h"
 #include "ci/stored_internal.h"
 
-/* Few chunks: longer runs in a row of a tile, fewer row starts. Many: more tiles for threads. */
-enum { CHUNKS_WANTED = 32, LEAST_CHUNK = 2048 };
+/* Few chunks: longer runs in a row of a tile, fewer row starts. Many: more tiles for threads. Of
+ * the least length a chunk of x and one of y fit a first-level cache. */
+enum { CHUNKS_WANTED = 32 };
 
-static size_t chunk_for(uint64_t dimension) {
-  const uint64_t chunk = (dimension + CHUNKS_WANTED - 1) / CHUNKS_WANTED;
-  return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk > TG_CI_MOST_CHUNK ? TG_CI_MOST_CHUNK : chunk;
+static int shift_for(uint64_t dimension) {
+  int shift = TG_CI_LEAST_SHIFT;
+  while (shift < TG_CI_MOST_SHIFT && (uint64_t)CHUNKS_WANTED << shift < dimension) shift++;
+  return shift;
+}
+
+static size_t chunks_for(uint64_t dimension, int shift) {
+  return (size_t)((dimension + ((uint64_t)1 << shift) - 1) >> shift);
 }
 
 static size_t tile_count(size_t chunks, bool full) {
@@ -22,7 +28,8 @@ tg_ci_tile* tg_ci_stored_tile(const tg_ci_stored* s, size_t row, size_t column) 
 }
 
 size_t tg_ci_stored_bytes(uint64_t dimension, uint64_t pairs, bool full) {
-  const size_t chunk = chunk_for(dimension), chunks = (size_t)(dimension + chunk - 1) / chunk;
+  const int shift = shift_for(dimension);
+  const size_t chunk = (size_t)1 << shift, chunks = chunks_for(dimension, shift);
   const uint64_t elements = (pairs - dimension) / (full ? 1 : 2);
   return elements * (sizeof(uint16_t) + sizeof(double)) +
          tile_count(chunks, full) * (sizeof(tg_ci_tile) + (chunk + 1) * sizeof(uint32_t)) +
@@ -35,8 +42,9 @@ size_t tg_ci_stored_rows(const tg_ci_stored* s, size_t chunk) {
 }
 
 tg_status tg_ci_stored_start(uint64_t dimension, bool full, tg_ci_stored* out) {
-  *out = (tg_ci_stored){.dimension = dimension, .full = full, .chunk = chunk_for(dimension)};
-  out->chunks = (size_t)(dimension + out->chunk - 1) / out->chunk;
+  *out = (tg_ci_stored){.dimension = dimension, .full = full, .shift = shift_for(dimension)};
+  out->chunk = (size_t)1 << out->shift;
+  out->chunks = chunks_for(dimension, out->shift);
   TG_TRY(TG_ALLOCATE(tile_count(out->chunks, full), "tiles", &out->tiles));
   return TG_ALLOCATE(dimension, "diagonal", &out->diagonal);
 }
@@ -55,13 +63,16 @@ void tg_ci_stored_finish(tg_ci_stored* s) {
     }
 }
 
-tg_status tg_ci_tile_allocate(tg_ci_tile* tile, size_t rows, const uint32_t* counts) {
-  for (size_t r = 0; r < rows; r++) tile->count += counts[r];
+tg_status tg_ci_tile_allocate(tg_ci_tile* tile, size_t rows, const uint32_t* counts,
+                              size_t stride) {
+  for (size_t r = 0; r < rows; r++) tile->count += counts[r * stride];
   if (!tile->count) return TG_OK;
+  if (tile->count > UINT32_MAX)
+    return tg_fail(TG_ERR_MACHINE, "a stored matrix this dense is too large; use --storage fly");
   TG_TRY(TG_ALLOCATE(rows + 1, "rows of the stored matrix", &tile->begin));
   TG_TRY(TG_ALLOCATE(tile->count, "stored matrix", &tile->column));
   TG_TRY(TG_ALLOCATE(tile->count, "stored matrix", &tile->value));
-  for (size_t r = 0; r < rows; r++) tile->begin[r + 1] = tile->begin[r] + counts[r];
+  for (size_t r = 0; r < rows; r++) tile->begin[r + 1] = tile->begin[r] + counts[r * stride];
   return TG_OK;
 }
 

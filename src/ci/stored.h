@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file ci/stored.h  The Hamiltonian as a sparse matrix in memory.
  *
- * The states are cut into chunks of equal length (at most 65,280 states). A tile holds the elements
- * between the rows of chunk I and the columns of chunk J, in compressed rows, with 16-bit columns
- * within the chunk: 10 bytes an element. Half: the tiles I <= J with the elements above the
+ * The states are cut into chunks of a power of two (at most 65,536 states). A tile holds the
+ * elements between the rows of chunk I and the columns of chunk J, in compressed rows, with 16-bit
+ * columns within the chunk: 10 bytes an element. Half: the tiles I <= J with the elements above the
  * diagonal, each of which serves both triangles. Full: all tiles, all elements but the diagonal's.
  * The diagonal is an array of its own.
  *
@@ -26,7 +26,7 @@
 
 #include "ci/product_fly.h"
 
-enum { TG_CI_MOST_CHUNK = 65280 };
+enum { TG_CI_LEAST_SHIFT = 11, TG_CI_MOST_SHIFT = 16 }; /* 2,048 ... 65,536 states */
 
 typedef struct tg_ci_tile {
   uint64_t count;
@@ -38,6 +38,7 @@ typedef struct tg_ci_tile {
 typedef struct tg_ci_stored {
   uint64_t dimension;
   bool full;
+  int shift;            /* chunk is 1 << shift */
   size_t chunk, chunks; /* states in a chunk; the last may have fewer */
   tg_ci_tile* tiles;    /* tg_ci_stored_tile */
   double* diagonal;     /* [dimension] */

@@ -6,6 +6,7 @@
  *   (i, j)   for each jump of A and each of B of one channel
  *
  * once to count, and once more to fill. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -126,11 +127,30 @@ static tg_status both(const row_place* r, row_list* out) {
   return TG_OK;
 }
 
-/* The rows of one chunk, counted (tiles NULL in place) or filled. counts: [chunks, rows]. */
+/* Elements of a row: counts[column's chunk] of them. */
+static void count_row(const tg_ci_stored* s, const row_list* list, uint32_t* counts) {
+  for (size_t e = 0; e < list->count; e++) counts[list->column[e] >> s->shift]++;
+}
+
+/* Into their tiles. tiles: of the row's chunk, by the column's; next: [chunks], scratch. */
+static void fill_row(const tg_ci_stored* s, const row_list* list, size_t row, size_t first_chunk,
+                     tg_ci_tile* tiles, uint32_t* next) {
+  for (size_t c = first_chunk; c < s->chunks; c++)
+    next[c] = tiles[c].begin ? tiles[c].begin[row] : 0;
+  for (size_t e = 0; e < list->count; e++) {
+    const size_t c = (size_t)(list->column[e] >> s->shift);
+    const uint32_t at = next[c]++;
+    tiles[c].column[at] = (uint16_t)(list->column[e] & (s->chunk - 1));
+    tiles[c].value[at] = list->value[e];
+  }
+}
+
+/* The rows of one chunk, counted or filled. counts: [rows, chunks], or [chunks] to fill. */
 static tg_status chunk_rows(const tg_ci_fly* f, const tg_ci_stored* s, size_t chunk, bool fill,
                             uint32_t* counts, row_list* list) {
   const uint64_t first = (uint64_t)chunk * s->chunk;
-  const size_t rows = tg_ci_stored_rows(s, chunk);
+  const size_t rows = tg_ci_stored_rows(s, chunk), first_chunk = s->full ? 0 : chunk;
+  tg_ci_tile* tiles = tg_ci_stored_tile(s, chunk, 0);
   row_place r = {.f = f, .block = tg_ci_space_block_of(f->space, first)};
   for (size_t n = 0; n < rows; n++) {
     const uint64_t state = first + n;
@@ -144,17 +164,10 @@ static tg_status chunk_rows(const tg_ci_fly* f, const tg_ci_stored* s, size_t ch
     TG_TRY(alone(&r, 0, list));
     TG_TRY(alone(&r, 1, list));
     TG_TRY(both(&r, list));
-    if (!fill) {
-      for (size_t e = 0; e < list->count; e++) counts[list->column[e] / s->chunk * rows + n]++;
-      continue;
-    }
-    for (size_t e = 0; e < list->count; e++) {
-      const size_t column_chunk = (size_t)(list->column[e] / s->chunk);
-      tg_ci_tile* t = tg_ci_stored_tile(s, chunk, column_chunk);
-      const size_t at = (size_t)t->begin[n] + counts[column_chunk * rows + n]++;
-      t->column[at] = (uint16_t)(list->column[e] % s->chunk);
-      t->value[at] = list->value[e];
-    }
+    if (fill)
+      fill_row(s, list, n, first_chunk, tiles, counts);
+    else
+      count_row(s, list, counts + n * s->chunks);
   }
   return TG_OK;
 }
@@ -167,8 +180,8 @@ static tg_status chunk_make(const tg_ci_fly* f, const tg_ci_stored* s, size_t ch
   TG_TRY_GOTO(TG_ALLOCATE(s->chunks * rows, "counts of elements", &counts), done);
   TG_TRY_GOTO(chunk_rows(f, s, chunk, false, counts, &list), done);
   for (size_t c = s->full ? 0 : chunk; c < s->chunks; c++)
-    TG_TRY_GOTO(tg_ci_tile_allocate(tg_ci_stored_tile(s, chunk, c), rows, counts + c * rows), done);
-  memset(counts, 0, s->chunks * rows * sizeof *counts);
+    TG_TRY_GOTO(tg_ci_tile_allocate(tg_ci_stored_tile(s, chunk, c), rows, counts + c, s->chunks),
+                done);
   status = chunk_rows(f, s, chunk, true, counts, &list);
 done:
   TG_FREE(counts);

@@ -209,7 +209,7 @@ static tg_status tile_make(build* b, size_t row_chunk, size_t column_chunk) {
   if (s->full && row_chunk == column_chunk) /* a state hits itself; that is the diagonal's */
     for (size_t r = 0; r < rows; r++) b->counts[r]--;
   tg_ci_tile* t = tg_ci_stored_tile(s, row_chunk, column_chunk);
-  TG_TRY(tg_ci_tile_allocate(t, rows, b->counts));
+  TG_TRY(tg_ci_tile_allocate(t, rows, b->counts, 1));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(b->threads)
   for (size_t r = 0; r < rows; r++) {
     size_t at = t->begin ? t->begin[r] : 0;
