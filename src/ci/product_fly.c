@@ -13,8 +13,8 @@ void tg_ci_fly_free(tg_ci_fly* f) {
     tg_ci_jumps_free(&f->jumps[t]);
     tg_ci_alone_free(&f->alone[t]);
   }
-  TG_FREE(f->by_a_begin);
-  TG_FREE(f->by_a);
+  TG_FREE(f->row_begin);
+  TG_FREE(f->rows);
   TG_FREE(f->still_a);
   TG_FREE(f->still_b);
   TG_FREE(f->still);
@@ -51,15 +51,21 @@ static void fill_row(const tg_ci_hamiltonian* h, const tg_ci_fly* f, size_t chan
 static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
   const tg_ci_jumps *ja = &f->jumps[0], *jb = &f->jumps[1];
   const size_t na = f->orbitals[0], nb = f->orbitals[1];
-  TG_TRY(TG_ALLOCATE(ja->channel_count + 1, "channels", &f->by_a_begin));
+  size_t size = 0; /* a row of zeros first, for operators without elements */
   for (size_t c = 0; c < ja->channel_count; c++)
-    f->by_a_begin[c + 1] = f->by_a_begin[c] + operators_of(ja, c) * operators_of(jb, c);
-  const size_t size = f->by_a_begin[ja->channel_count];
-  TG_TRY(TG_ALLOCATE(size, "elements between species", &f->by_a));
+    if (operators_of(jb, c) > size) size = operators_of(jb, c);
+  TG_TRY(TG_ALLOCATE(ja->channel_begin[ja->channel_count], "operators", &f->row_begin));
   for (size_t c = 0; c < ja->channel_count; c++)
-    for (size_t a = 0; a < operators_of(ja, c); a++)
-      fill_row(h, f, c, ja->operators[ja->channel_begin[c] + a],
-               f->by_a + f->by_a_begin[c] + a * operators_of(jb, c));
+    for (size_t a = ja->channel_begin[c]; a < ja->channel_begin[c + 1]; a++) {
+      const uint32_t o = ja->operators[a];
+      if (!tg_ci_hamiltonian_cross_row(h, (int)(o / na), (int)(o % na))) continue;
+      f->row_begin[a] = size;
+      size += operators_of(jb, c);
+    }
+  TG_TRY(TG_ALLOCATE(size, "elements between species", &f->rows));
+  for (size_t c = 0; c < ja->channel_count; c++)
+    for (size_t a = ja->channel_begin[c]; a < ja->channel_begin[c + 1]; a++)
+      if (f->row_begin[a]) fill_row(h, f, c, ja->operators[a], f->rows + f->row_begin[a]);
   const uint32_t still = tg_ci_channel_still(ja);
   const size_t count_a = operators_of(ja, still), count_b = operators_of(jb, still);
   TG_TRY(TG_ALLOCATE(count_b * na, "elements between species", &f->still_a));
@@ -80,6 +86,7 @@ static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
   for (size_t p = 0; p < na; p++)
     for (size_t q = 0; q < nb; q++)
       f->still[p * nb + q] = tg_ci_hamiltonian_cross(h, (int)p, (int)p, (int)q, (int)q);
+  f->bytes += ja->channel_begin[ja->channel_count] * sizeof *f->row_begin;
   f->bytes += (size + count_b * na + count_a * nb + na * nb) * sizeof(double);
   return TG_OK;
 }

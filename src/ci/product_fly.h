@@ -41,11 +41,11 @@ typedef struct tg_ci_fly {
   double constant;
   tg_ci_jumps jumps[2];
   tg_ci_alone alone[2];
-  size_t* by_a_begin; /* [channels + 1]: where the channel's table starts in by_a */
-  double* by_a;       /* per channel [operators of A, operators of B]: w(a,b) */
-  double* still_a;    /* [operators of B in the still channel, orbitals of A]: w(pp,b) */
-  double* still_b;    /* [operators of A in the still channel, orbitals of B]: w(a,qq) */
-  double* still;      /* [orbitals of A, orbitals of B]: w(pp,qq) */
+  size_t* row_begin; /* [operators of A]: where w(a,b) starts in rows; 0: all are zero */
+  double* rows;      /* [operators of B in the channel] each; the first one is zero */
+  double* still_a;   /* [operators of B in the still channel, orbitals of A]: w(pp,b) */
+  double* still_b;   /* [operators of A in the still channel, orbitals of B]: w(a,qq) */
+  double* still;     /* [orbitals of A, orbitals of B]: w(pp,qq) */
   size_t orbitals[2];
   double* diagonal;    /* [dimension] */
   double* elements;    /* [blocks]: matrix elements of the block's rows, the diagonal included */
@@ -53,6 +53,11 @@ typedef struct tg_ci_fly {
   uint64_t pairs;      /* of states that differ in at most two particles: the sum of elements */
   size_t bytes;
 } tg_ci_fly;
+
+/** w(a,b) of operator a of A of a channel with all b of B: [operators of B in the channel]. */
+static inline const double* tg_ci_fly_row(const tg_ci_fly* fly, uint32_t channel, uint32_t a) {
+  return fly->rows + fly->row_begin[fly->jumps[0].channel_begin[channel] + a];
+}
 
 /** All but the diagonal, for estimates: what is of the size of the strings, not of the states.
  * bytes counts the diagonal all the same. */

@@ -103,8 +103,6 @@ static tg_status both(const row_place* r, row_list* out) {
     const tg_ci_link* la = &ta->links[l];
     const uint32_t a_begin = ta->begin[la->rows + r->i], a_end = ta->begin[la->rows + r->i + 1];
     if (a_begin == a_end) continue;
-    const size_t operators =
-        f->jumps[1].channel_begin[la->channel + 1] - f->jumps[1].channel_begin[la->channel];
     size_t first;
     const size_t count = tg_ci_links_of(tb, la->channel, &first);
     for (size_t m = first; m < first + count; m++) {
@@ -116,7 +114,7 @@ static tg_status both(const row_place* r, row_list* out) {
       for (uint32_t a = a_begin; a < a_end; a++) {
         const uint64_t row = there->offset + ta->from[a] * (uint64_t)there->columns;
         if (row + there->columns <= r->least) continue;
-        const double* w = f->by_a + f->by_a_begin[la->channel] + (ta->code[a] >> 1) * operators;
+        const double* w = tg_ci_fly_row(f, la->channel, ta->code[a] >> 1);
         for (uint32_t b = b_begin; b < b_end; b++)
           if (row + tb->from[b] >= r->least)
             TG_TRY(put(out, row + tb->from[b],

@@ -264,8 +264,6 @@ typedef struct cross_links {
   const tg_ci_link *a, *b;
   const double* x;
   size_t rows, columns; /* of that block */
-  const double* w;      /* [operators of A, operators of B] of the channel */
-  size_t operators;     /* of B */
 } cross_links;
 
 /* Jumps begin ... of an operator into the lanes: from where, to where, with which sign. */
@@ -288,7 +286,7 @@ static void cross_rows(const job* j, const cross_links* c) {
     uint32_t e, end;
     jumps_of(j, c->ta, o, &e, &end);
     if (e == end) continue;
-    const double* w = c->w + c->ta->op[o] * c->operators;
+    const double* w = tg_ci_fly_row(j->f, c->a->channel, c->ta->op[o]);
     for (size_t p = c->b->operators; p < c->b->operators + c->b->operator_count; p++) {
       const uint32_t b = c->tb->op[p];
       j->w->table[2 * b] = w[b];
@@ -312,8 +310,9 @@ static void cross_columns(const job* j, const cross_links* c) {
     const uint32_t end = c->tb->op_begin[o + 1], b = c->tb->op[o];
     for (size_t p = c->a->operators; p < c->a->operators + c->a->operator_count; p++) {
       const uint32_t a = c->ta->op[p];
-      j->w->table[2 * a] = c->w[a * c->operators + b];
-      j->w->table[2 * a + 1] = -c->w[a * c->operators + b];
+      const double w = tg_ci_fly_row(j->f, c->a->channel, a)[b];
+      j->w->table[2 * a] = w;
+      j->w->table[2 * a + 1] = -w;
     }
     while (e < end) {
       const int vectors = vectors_for(c->rows, end - e);
@@ -345,7 +344,7 @@ static void cross_single(const job* j, const cross_links* c) {
   for (size_t i = j->begin; i < j->end; i++) {
     double* y = j->y + i * j->block->columns;
     for (uint32_t d = begin[i]; d < begin[i + 1]; d++) {
-      const double* restrict w = c->w + (c->ta->code[d] >> 1) * c->operators;
+      const double* restrict w = tg_ci_fly_row(j->f, c->a->channel, c->ta->code[d] >> 1);
       const double* restrict x = c->x + c->ta->from[d] * c->columns;
       const uint32_t minus = c->ta->code[d];
       for (size_t e = c->b->first; e < end; e++)
@@ -360,9 +359,6 @@ static void cross(const job* j) {
                    .tb = &f->jumps[1].targets[j->block->b]};
   for (size_t l = 0; l < c.ta->link_count; l++) {
     c.a = &c.ta->links[l];
-    const size_t* operators = f->jumps[1].channel_begin + c.a->channel;
-    c.operators = operators[1] - operators[0];
-    c.w = f->by_a + f->by_a_begin[c.a->channel];
     size_t first;
     const size_t count = tg_ci_links_of(c.tb, c.a->channel, &first);
     for (size_t m = first; m < first + count; m++) {
