@@ -210,7 +210,8 @@ static void pairs_are_counted(void** state) {
   } cases[] = {{shell_sd, 2, 2, 0, 54624},
                {shell_sd, 4, 4, 0, 6085335},
                {shell_sd, 4, 5, 1, 10283723},
-               {shell_sd, 6, 6, 0, 25253854}};
+               {shell_sd, 6, 6, 0, 25253854},
+               {shell_pf, 2, 4, 0, 33287140}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tg_ci_orbital o[64];
     const size_t n = cases[i].shell(o);
