@@ -19,4 +19,13 @@
 /** amu nm^-3 to kg m^-3. */
 #define TG_DENSITY_SI 1.66053906660
 
+/* Nuclei: MeV, fm, e, nuclear magnetons. */
+
+/** hbar^2 / m of a nucleon, MeV fm^2, as the shell-model codes have it (the mean of proton and
+ * neutron; CODATA 2018 gives 41.471 from hbar c = 197.3269804 MeV fm). */
+#define TG_HBAR2_PER_NUCLEON 41.47
+/** The free nucleons' g factors of spin, as the shell-model codes round them. */
+#define TG_G_SPIN_PROTON 5.586
+#define TG_G_SPIN_NEUTRON (-3.826)
+
 #endif
