@@ -160,8 +160,8 @@ tg_status tg_ci_model_mass(const tg_ci_model* model, const tg_ci_nucleus* nucleu
   if (model->core_mass < 0)
     return tg_fail(TG_ERR_INPUT,
                    "%s: the mass number is needed, but the inputs do not say the mass of the core; "
-                   "name the core in a .sp file or in the first line of an .int file (`... Acore "
-                   "A0 p`), or avoid the need with --scale none and --hw",
+                   "name it in a .sp file, in the first line of an .int file (`... Acore A0 p`) or "
+                   "by --scale A0,p,Acore, or avoid the need with --scale none and --hw",
                    name_of_part(model));
   *mass = model->core_mass + nucleus->protons + nucleus->neutrons;
   if (*mass <= 0) return tg_fail(TG_ERR_INPUT, "a nucleus without particles has no mass number");

@@ -93,6 +93,14 @@ static tg_status isospin(const tg_ci_shells* shells, tg_ci_couplings* out) {
   return TG_OK;
 }
 
+/* A core of as many protons as neutrons has T = 0 and adds nothing. */
+static tg_status check_core(const tg_ci_model* model) {
+  if (model->core_protons < 0 || model->core_protons == model->core_neutrons) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "T^2 is known for cores of as many protons as neutrons; this one has %d and %d",
+                 model->core_protons, model->core_neutrons);
+}
+
 /* ---- positions and momenta ---- */
 
 /* Sum over particles of (one_r r^2 + one_p p^2) + sum over pairs of (pair_r r1.r2 + pair_p p1.p2
@@ -302,6 +310,7 @@ tg_status tg_ci_operator_couplings(const tg_ci_model* model, tg_ci_operator kind
   if (kind == TG_CI_J2) {
     TG_TRY_GOTO(angular_momentum(&model->shells, &couplings), failed);
   } else if (kind == TG_CI_T2) {
+    TG_TRY_GOTO(check_core(model), failed);
     TG_TRY_GOTO(isospin(&model->shells, &couplings), failed);
   } else {
     TG_TRY_GOTO(quadratic_of(model, kind, nucleus, &q), failed);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include "base/scratch.h"
 #include "ci/input/fcidump.h"
 #include "support.h"
 
@@ -129,6 +130,49 @@ static void spin_squared(void** state) {
   tg_ci_input_free(&input);
 }
 
+static tg_ci_input read_text(const char* text) {
+  const char* folder = scratch_make();
+  const char* path = scratch_path(folder, "dump");
+  FILE* stream = fopen(path, "w");
+  assert_non_null(stream);
+  fputs(text, stream);
+  fclose(stream);
+  tg_ci_input input = read_file(path);
+  scratch_remove(folder);
+  return input;
+}
+
+#define INTEGRALS "1.0 1 1 1 1\n-2.0 1 1 0 0\n-1 2 2 0 0\n0.5D-1 2 1 0 0\n0.25 0 0 0 0\n"
+
+/* Namelists in several spellings; labels that the integrals contradict are left alone. */
+static void namelists_and_labels(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;
+    bool symmetry;
+    int notes;
+  } cases[] = {
+      {"&FCI NORB=2,NELEC=2,MS2=0,ORBSYM=1,1,ISYM=1 &END\n" INTEGRALS, true, 0},
+      {"$fci\n norb = 2\n nelec =2 ms2= 0\n orbsym=2*3,\n $end\n" INTEGRALS, true, 0},
+      {" &FCI NORB=2,\n NELEC=2, ORBSYM=1\n,\n1 ! both alike\n, UHF=F IUHF=0\n/\n" INTEGRALS, true,
+       0},
+      {"&FCI NORB=2,NELEC=2,ORBSYM=1,5, &END\n" INTEGRALS, false, 1},
+      {"&FCI NORB=2,NELEC=2,ORBSYM=1,11, PNTGRP=3 &END\n" INTEGRALS, false, 2},
+      {"&FCI NORB=2,NELEC=2 &END\n" INTEGRALS, false, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tg_ci_input input = read_text(cases[i].text);
+    assert_int_equal((int)input.integrals.orbitals, 2);
+    assert_int_equal(input.integrals.symmetry, cases[i].symmetry);
+    assert_int_equal((int)input.notes.count, cases[i].notes);
+    assert_true(tg_ci_integrals_one(&input.integrals, 1, 0, 1) == 0.05);
+    tg_ci_hamiltonian* h = molecule_of(&input);
+    assert_true(tg_ci_hamiltonian_one(h, 0, 1, 0) == 0.05); /* not lost to a label */
+    tg_ci_hamiltonian_free(h);
+    tg_ci_input_free(&input);
+  }
+}
+
 /* ---- the reference cases beside the repository, where they are ---- */
 
 /* Numbers and symmetry; the determinant of lowest orbitals is the Hartree-Fock one in psi4's dumps.
@@ -182,6 +226,7 @@ int main(void) {
       cmocka_unit_test(elements_are_those_of_slater_and_condon),
       cmocka_unit_test(layouts_agree),
       cmocka_unit_test(spin_squared),
+      cmocka_unit_test(namelists_and_labels),
       cmocka_unit_test(reference_dumps),
       cmocka_unit_test(reference_layouts_agree),
   };

@@ -8,6 +8,7 @@
 /* clang-format on */
 #include <stdlib.h>
 
+#include "base/scratch.h"
 #include "base/units.h"
 #include "ci/angular.h"
 #include "ci/input/builtin.h"
@@ -72,6 +73,11 @@ static void scaling_can_be_chosen(void** state) {
   }
   assert_close(values[0] / values[1], pow(6.0 / 12, 0.25), 1e-14);
   assert_close(values[2] / values[1], 1, 1e-14);
+  tg_ci_input input;
+  assert_ok(tg_ci_scale_parse("6,0.25,5", &sources[1])); /* the file says a core of 4 */
+  assert_int_equal(tg_ci_input_read(sources, 2, &input), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "the core has mass 4"));
+  assert_int_equal(tg_ci_scale_parse("6,0.25,4,1", &sources[0]), TG_ERR_INPUT);
   assert_int_equal(tg_ci_scale_parse("18;0.3", &sources[0]), TG_ERR_INPUT);
   assert_int_equal(tg_ci_scale_parse("-18,0.3", &sources[0]), TG_ERR_INPUT);
 }
@@ -101,9 +107,89 @@ static void no_core_inputs_add_up(void** state) {
     assert_non_null(strstr(tg_last_error(), "--hw"));
     with_kinetic.hw = 20;
     assert_int_equal(h2.model.parts[0].pair_weight_most[TG_CI_PN], 2);
+    assert_true(files == 1 ? h2.isospin_breaking < 1e-6 : h2.isospin_breaking > 0.1);
     tg_ci_input_free(&h2);
     tg_ci_input_free(&mfdn);
   }
+}
+
+/* ---- texts of a few lines ---- */
+
+static tg_ci_input read_texts(size_t count, const char* const* texts) {
+  const char* paths[4];
+  const char* folder = scratch_make();
+  static const char* const names[] = {"first", "second", "third"};
+  for (size_t i = 0; i < count; i++) {
+    paths[i] = scratch_path(folder, names[i]);
+    FILE* stream = fopen(paths[i], "w");
+    assert_non_null(stream);
+    fputs(texts[i], stream);
+    fclose(stream);
+  }
+  tg_ci_input input = read_files(count, paths);
+  scratch_remove(folder);
+  return input;
+}
+
+static bool notes_say(const tg_ci_input* input, const char* words) {
+  for (size_t i = 0; i < input->notes.count; i++)
+    if (strstr(input->notes.line[i], words)) return true;
+  return false;
+}
+
+static double one_of(const tg_ci_input* input, int a, int b) {
+  const tg_ci_one_element* e = tg_ci_couplings_one(&input->model.parts[0].couplings, a, b);
+  return e ? e->value.fixed : 0;
+}
+
+/* Elements in units of hw: one-body hw (A-1)/A, two-body hw/A, beside plain ones. */
+static void kinetic_energy_of_snt_files(void** state) {
+  (void)state;
+  const char* const text =
+      "1 1 0 0\n1 0 0 1 -1\n2 0 0 1 1\n2 10 20\n1 1 0.75\n2 2 0.75\n1 10 20.0\n"
+      "1 2 1 2 1 -8.0 -0.5\n";
+  tg_ci_input input = read_texts(1, &text);
+  const tg_ci_nucleus nucleus = {.protons = 2, .neutrons = 1};
+  tg_ci_couplings c;
+  int sign = 1;
+  assert_ok(tg_ci_model_couplings(&input.model, &nucleus, &c));
+  assert_close(tg_ci_couplings_one(&c, 1, 1)->value.fixed, 0.75 * 20 * 2 / 3, 1e-14);
+  assert_close(tg_ci_couplings_two(&c, &input.model.shells, (const int[]){0, 1, 0, 1}, 1, &sign)
+                   ->value.fixed,
+               -8 - 0.5 * 20 / 3, 1e-14);
+  tg_ci_couplings_free(&c);
+  tg_ci_input_free(&input);
+}
+
+static void words_of_int_and_sps_files(void** state) {
+  (void)state;
+  /* two orbits of one l and j; more announced than there, a mass block, off-diagonal elements */
+  const char* const hops[] = {"iso\n2\n0 0 0.5 0\n1.0 0.0 1/2 2.0\n",
+                              "# pn\n1 0.5 1.5\n 0.25 1.25\n1 1 1 1 0 1 -1.0\n1\n3 4 0.125\n"};
+  tg_ci_input input = read_texts(2, hops);
+  assert_true(one_of(&input, 2, 3) == 0.125 && one_of(&input, 0, 1) == 0);
+  assert_true(one_of(&input, 2, 2) == 0.25);
+  assert_int_equal(input.model.shells.shell[1].n, 1);
+  assert_int_equal(input.model.shells.shell[3].weight, 2);
+  tg_ci_input_free(&input);
+  const char* const few[] = {"pnw\n2\n0 1 0.5 1 99\n0 1 1.5 2 3\n",
+                             "7 1.0 2.0 3.0 4 6 0.5\n1 1 1 1 0 1 -1.0\n"};
+  input = read_texts(2, few);
+  assert_int_equal((int)input.model.shells.count, 3);
+  assert_int_equal(input.model.shells.shell[2].weight, 3);
+  assert_true(one_of(&input, 2, 2) == 3 && input.isospin_breaking == -1);
+  assert_true(notes_say(&input, "7 elements are announced and 1 are there"));
+  assert_true(notes_say(&input, "BIGSTICK would not"));
+  assert_true(notes_say(&input, "weight 99"));
+  tg_ci_input_free(&input);
+  const char* const automatic[] = {"auto\n2\n", "0 0 0 0 1.5 0 0\n"};
+  input = read_texts(2, automatic);
+  const int two_j[] = {1, 1, 3, 1, 3, 5}, l[] = {0, 1, 1, 0, 2, 2};
+  for (int i = 0; i < 6; i++) {
+    assert_int_equal(input.model.shells.shell[6 + i].two_j, two_j[i]);
+    assert_int_equal(input.model.shells.shell[6 + i].l, l[i]);
+  }
+  tg_ci_input_free(&input);
 }
 
 static void partitions(void** state) {
@@ -289,9 +375,8 @@ static void reference_interactions(void** state) {
   tg_ci_input of_iso = read_files(2, iso);
   tg_ci_source sources[2] = {{.path = xpn[0]}, {.path = xpn[1]}};
   tg_ci_input of_xpn;
-  assert_ok(tg_ci_scale_parse("18,0.3", &sources[1]));
+  assert_ok(tg_ci_scale_parse("18,0.3,16", &sources[1])); /* neither file says the core */
   assert_ok(tg_ci_input_read(sources, 2, &of_xpn));
-  of_xpn.model.core_mass = 16; /* neither .sps nor this .int says it */
   /* eight decimals are printed in the .snt */
   same_nucleus(&snt, &built_in, 5e-8);
   same_nucleus(&snt, &of_iso, 5e-8);
@@ -332,6 +417,8 @@ int main(void) {
       cmocka_unit_test(one_interaction_in_every_format),
       cmocka_unit_test(scaling_can_be_chosen),
       cmocka_unit_test(no_core_inputs_add_up),
+      cmocka_unit_test(kinetic_energy_of_snt_files),
+      cmocka_unit_test(words_of_int_and_sps_files),
       cmocka_unit_test(partitions),
       cmocka_unit_test(published_levels),
       cmocka_unit_test(surface_delta_is_a_contact_force),

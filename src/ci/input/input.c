@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ci/input/input.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,21 +34,35 @@ void tg_ci_input_free(tg_ci_input* input) {
   memset(input, 0, sizeof *input);
 }
 
+/* Up to three numbers between commas; how many there are, 0 where one is none. */
+static int split_numbers(const char* text, double values[3]) {
+  int count = 0;
+  while (count < 3) {
+    const size_t length = strcspn(text, ",");
+    if (!tg_parse_double(text, (int)length, &values[count])) return 0;
+    count++;
+    if (!text[length]) return count;
+    text += length + 1;
+  }
+  return 0;
+}
+
 tg_status tg_ci_scale_parse(const char* text, tg_ci_source* source) {
-  const char* comma = strchr(text, ',');
-  tg_ci_scaling scaling = {.on = true};
+  double values[3] = {0, 0, 0};
   if (tg_compare_nocase(text, "none") == 0) {
     source->scale_choice = TG_CI_SCALE_NONE;
     return TG_OK;
   }
-  if (!comma || !tg_parse_double(text, (int)(comma - text), &scaling.mass) ||
-      !tg_parse_double(comma + 1, (int)strlen(comma + 1), &scaling.power) || scaling.mass <= 0)
+  const int count = split_numbers(text, values);
+  if (count < 2 || values[0] <= 0 || values[2] < 0 || values[2] != floor(values[2]))
     return tg_fail(TG_ERR_INPUT,
                    "found the scaling '%s'; expected A0,p (two-body elements times (A0/A)^p), such "
-                   "as 18,0.3, or none",
+                   "as 18,0.3, or A0,p,Acore with the mass number of the core, or none",
                    text);
   source->scale_choice = TG_CI_SCALE_GIVEN;
-  source->scaling = scaling;
+  source->scaling = (tg_ci_scaling){.on = true, .mass = values[0], .power = values[1]};
+  source->core_given = count == 3;
+  source->core_mass = values[2];
   return TG_OK;
 }
 
@@ -122,7 +137,8 @@ static tg_status read_part(const char* path, tg_ci_format format, const tg_ci_mo
   return status;
 }
 
-static tg_status choose_scaling(const tg_ci_source* source, tg_ci_part* part) {
+static tg_status choose_scaling(const tg_ci_source* source, tg_ci_model* model) {
+  tg_ci_part* part = &model->parts[0];
   if (source->scale_choice == TG_CI_SCALE_NONE) part->scaling = (tg_ci_scaling){0};
   if (source->scale_choice == TG_CI_SCALE_GIVEN) part->scaling = source->scaling;
   if (part->scaling.on && part->scaling.mass == 0)
@@ -131,6 +147,12 @@ static tg_status choose_scaling(const tg_ci_source* source, tg_ci_part* part) {
         "%s: the negative number of elements asks for scaling by mass, but no mass block "
         "(Acore A0 p) says how; give --scale A0,p or --scale none",
         part->path);
+  if (!source->core_given) return TG_OK;
+  if (model->core_mass >= 0 && model->core_mass != source->core_mass)
+    return tg_fail(TG_ERR_INPUT,
+                   "%s: the core has mass %g; the scaling asked for says %g: leave it away",
+                   part->path, model->core_mass, source->core_mass);
+  model->core_mass = source->core_mass;
   return TG_OK;
 }
 
@@ -145,7 +167,7 @@ static tg_status read_nuclear(const tg_ci_source* source, tg_ci_format format,
                    source->path);
   TG_TRY_GOTO(add_fact(input, source->path, format, &fact), done);
   TG_TRY_GOTO(read_part(source->path, format, space, &model, &input->notes), done);
-  TG_TRY_GOTO(choose_scaling(source, &model.parts[0]), done);
+  TG_TRY_GOTO(choose_scaling(source, &model), done);
   for (int f = 0; f < TG_CI_FORMATS; f++)
     if (strcmp(tg_ci_format_name((tg_ci_format)f), model.parts[0].format) == 0)
       fact->format = (tg_ci_format)f;
@@ -180,6 +202,12 @@ static tg_status read_spaces(const tg_ci_source* sources, const tg_ci_format* fo
     TG_TRY(add_fact(input, sources[i].path, formats[i], &fact));
     TG_TRY(read_space(sources[i].path, formats[i], space));
     fact->orbits = space->shells.count;
+    if (formats[i] == TG_CI_SPS && !tg_ci_shells_isospin(&space->shells))
+      TG_TRY(
+          tg_ci_note(&input->notes,
+                     "%s: orbits of weight 99 are left out; numbers of orbits in .int files count "
+                     "those that are kept, protons first",
+                     sources[i].path));
   }
   return TG_OK;
 }

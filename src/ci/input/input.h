@@ -49,9 +49,12 @@ typedef struct tg_ci_source {
   tg_ci_format format; /* TG_CI_AUTO, or forced */
   tg_ci_scale_choice scale_choice;
   tg_ci_scaling scaling; /* of TG_CI_SCALE_GIVEN */
+  bool core_given;       /* the mass of the core, where no file says it */
+  double core_mass;
 } tg_ci_source;
 
-/** Parses `A0,p` or `none` into a source. */
+/** Parses `A0,p`, `A0,p,Acore` (for files that do not say the mass of their core) or `none` into a
+ * source. */
 tg_status tg_ci_scale_parse(const char* text, tg_ci_source* source);
 
 /** Lines about what was found and done, for people. */

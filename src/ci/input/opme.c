@@ -121,7 +121,8 @@ static tg_status read_elements(tg_ci_lines* lines, opme* f, int* parity) {
 static tg_status check_partners(const tg_ci_lines* lines, const opme* f) {
   for (int a = 0; a < f->count; a++)
     for (int b = 0; b < f->count; b++) {
-      const size_t at = (size_t)(a * f->count + b), back = (size_t)(b * f->count + a);
+      const size_t n = (size_t)f->count;
+      const size_t at = (size_t)a * n + (size_t)b, back = (size_t)b * n + (size_t)a;
       if (f->element[at] != 0 && !f->known[back])
         return tg_fail_at((tg_place){lines->file.path, 0, 0},
                           "the element %d %d is there, %d %d is not; expected both, as they may "
@@ -148,7 +149,8 @@ static tg_status fill(const opme* f, const tg_ci_shells* shells, tg_ci_transitio
               isospin_factor(f->isospin, out->charge_change, final ? -1 : 1, initial ? -1 : 1);
           const int x = final ? tg_ci_shells_partner(shells, f->shell[a]) : f->shell[a];
           const int y = initial ? tg_ci_shells_partner(shells, f->shell[b]) : f->shell[b];
-          out->element[(size_t)x * n + (size_t)y] = factor * f->element[(size_t)(a * f->count + b)];
+          out->element[(size_t)x * n + (size_t)y] =
+              factor * f->element[(size_t)a * (size_t)f->count + (size_t)b];
         }
   return TG_OK;
 }
