@@ -81,8 +81,9 @@ tg_status tg_ci_model_hamiltonian(const tg_ci_model* model, const tg_ci_nucleus*
 /* Operators by formula; they take numbers of particles from the nucleus where they depend on them.
  */
 typedef enum tg_ci_operator {
-  TG_CI_J2,             /* the total angular momentum squared */
-  TG_CI_T2,             /* the isospin squared; each orbit must be there for both species, and the core have N = Z */
+  TG_CI_J2, /* the total angular momentum squared */
+  TG_CI_T2, /* the isospin squared; each orbit must be there for both species, and the core have N =
+               Z */
   TG_CI_HCM,            /* P^2/2Am + Am w^2 R^2/2, MeV; its lowest value is 3/2 hw */
   TG_CI_TREL,           /* sum over pairs of (p_i - p_j)^2 / 2Am, MeV */
   TG_CI_RADIUS_MATTER,  /* the mean square distance from the centre of mass, fm^2, no core: of all,

@@ -432,7 +432,7 @@ static void damaged_files(void** state) {
       lines++;
     }
     assert_true(lines > 4);
-    for (int round = 0; round < 150; round++) {
+    for (int round = 0; round < 80; round++) {
       memcpy(damaged, text, size);
       const int changes = 1 + round % 4;
       for (int c = 0; c < changes; c++) {

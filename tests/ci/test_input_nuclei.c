@@ -118,8 +118,9 @@ static void no_core_inputs_add_up(void** state) {
 static tg_ci_input read_texts(size_t count, const char* const* texts) {
   const char* paths[4];
   const char* folder = scratch_make();
-  static const char* const names[] = {"first", "second", "third"};
-  for (size_t i = 0; i < count; i++) {
+  static const char* const names[] = {"first", "second", "third", "fourth"};
+  assert_true(count <= 4);
+  for (size_t i = 0; i < count && i < 4; i++) {
     paths[i] = scratch_path(folder, names[i]);
     FILE* stream = fopen(paths[i], "w");
     assert_non_null(stream);
