@@ -86,35 +86,70 @@ static bool allowed(const tg_ci_integrals* g, int i, int j, int k, int l) {
   return (g->label[i] ^ g->label[j] ^ g->label[k] ^ g->label[l]) == 0;
 }
 
-static tg_status set_like(const tg_ci_integrals* g, int spin, tg_ci_hamiltonian* h) {
-  const int n = (int)g->orbitals;
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j <= i; j++)
-      if (g->label[i] == g->label[j])
-        TG_TRY(tg_ci_hamiltonian_set_one(h, spin, i, j, tg_ci_integrals_one(g, spin, i, j)));
-  for (int i = 0; i < n; i++)
-    for (int j = i + 1; j < n; j++)
-      for (int k = 0; k <= i; k++)
-        for (int l = k + 1; l < n; l++) {
-          if ((k == i && l > j) || !allowed(g, i, j, k, l)) continue;
-          const double value =
-              tg_ci_integrals_two(g, spin, i, k, j, l) - tg_ci_integrals_two(g, spin, i, l, j, k);
-          if (value != 0) TG_TRY(tg_ci_hamiltonian_set_two(h, spin, i, j, k, l, value));
-        }
+/* The tuples (ij|kl) that an integral stands for, each once; returns how many. */
+static int equal_tuples(const tg_ci_integral* g, int tuples[8][4]) {
+  const int swapped[2][4] = {{g->i, g->j, g->k, g->l}, {g->k, g->l, g->i, g->j}};
+  int count = 0;
+  for (int way = 0; way < 8; way++) {
+    const int* o = swapped[way & 1];
+    const int tuple[4] = {way & 2 ? o[1] : o[0], way & 2 ? o[0] : o[1], way & 4 ? o[3] : o[2],
+                          way & 4 ? o[2] : o[3]};
+    bool known = false;
+    for (int c = 0; c < count; c++) known = known || memcmp(tuples[c], tuple, sizeof tuple) == 0;
+    if (!known) memcpy(tuples[count++], tuple, sizeof tuple);
+  }
+  return count;
+}
+
+/* v(pq,rs) = (pr|qs) - (ps|qr): a tuple (ij|kl) adds to v(ik,jl) or, with j > l, takes from
+ * v(ik,lj). One of v(pq,rs) and v(rs,pq) is enough. Loops over what is stored: most of many
+ * orbitals is zero. */
+static tg_status add_like(int spin, const tg_ci_integral* g, tg_ci_hamiltonian* h) {
+  int tuples[8][4];
+  const int count = equal_tuples(g, tuples);
+  for (int c = 0; c < count; c++) {
+    const int p = tuples[c][0], q = tuples[c][2];
+    int r = tuples[c][1], s = tuples[c][3];
+    double value = g->value;
+    if (p >= q || r == s) continue;
+    if (r > s) {
+      exchange(&r, &s);
+      value = -value;
+    }
+    if (r < p || (r == p && s < q)) continue;
+    value += tg_ci_hamiltonian_two(h, spin, p, q, r, s);
+    TG_TRY(tg_ci_hamiltonian_set_two(h, spin, p, q, r, s, value));
+  }
   return TG_OK;
 }
 
+static tg_status set_like(const tg_ci_integrals* g, int spin, tg_ci_hamiltonian* h) {
+  const tg_ci_integral_list* one = &g->one[g->unrestricted ? spin : 0];
+  const tg_ci_integral_list* two = &g->two[g->unrestricted ? spin : TG_CI_AA];
+  for (size_t x = 0; x < one->count; x++) {
+    const tg_ci_integral* e = &one->item[x];
+    if (g->label[e->i] == g->label[e->j])
+      TG_TRY(tg_ci_hamiltonian_set_one(h, spin, e->i, e->j, e->value));
+  }
+  for (size_t x = 0; x < two->count; x++) {
+    const tg_ci_integral* e = &two->item[x];
+    if (allowed(g, e->i, e->j, e->k, e->l)) TG_TRY(add_like(spin, e, h));
+  }
+  return TG_OK;
+}
+
+/* w(ij,kl) = w(ji,lk) = (ij|kl), which is (ji|kl), and of restricted orbitals (kl|ij). */
 static tg_status set_cross(const tg_ci_integrals* g, tg_ci_hamiltonian* h) {
-  const int n = (int)g->orbitals;
-  /* i >= j is enough: w(ij,kl) = w(ji,lk), and the integrals do not change with k, l exchanged */
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j <= i; j++)
-      for (int k = 0; k < n; k++)
-        for (int l = 0; l < n; l++) {
-          if (!allowed(g, i, j, k, l)) continue;
-          const double value = tg_ci_integrals_two(g, TG_CI_AB, i, j, k, l);
-          if (value != 0) TG_TRY(tg_ci_hamiltonian_set_cross(h, i, j, k, l, value));
-        }
+  const tg_ci_integral_list* two = &g->two[g->unrestricted ? TG_CI_AB : TG_CI_AA];
+  for (size_t x = 0; x < two->count; x++) {
+    const tg_ci_integral* e = &two->item[x];
+    if (!allowed(g, e->i, e->j, e->k, e->l)) continue;
+    TG_TRY(tg_ci_hamiltonian_set_cross(h, e->i, e->j, e->k, e->l, e->value));
+    TG_TRY(tg_ci_hamiltonian_set_cross(h, e->j, e->i, e->k, e->l, e->value));
+    if (g->unrestricted) continue;
+    TG_TRY(tg_ci_hamiltonian_set_cross(h, e->k, e->l, e->i, e->j, e->value));
+    TG_TRY(tg_ci_hamiltonian_set_cross(h, e->l, e->k, e->i, e->j, e->value));
+  }
   return TG_OK;
 }
 

@@ -4,6 +4,7 @@
  * the sections aa, bb, ab, h_a, h_b, constant of spatial orbitals per spin. */
 #include "ci/input/fcidump.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,24 +51,29 @@ static tg_status read_head(dump* d, bool* unrestricted, tg_ci_integrals* out) {
   return TG_OK;
 }
 
+/* A line whose last character is a 0: all that close a section are among them. */
+static bool may_close(const char* line) {
+  size_t length = strlen(line);
+  while (length && isspace((unsigned char)line[length - 1])) length--;
+  return length && line[length - 1] == '0';
+}
+
 /* Counts the lines that close sections, and finds what is wrong with them. */
-static tg_status find_layout(dump* d, bool unrestricted, int* last_line) {
-  const size_t start = d->lines.next;
+static tg_status find_layout(dump* d, bool unrestricted) {
+  const size_t start = d->lines.next, count = d->lines.file.line_count;
   int closings = 0, first = 0;
-  bool found = false;
-  *last_line = 0;
-  TG_TRY(tg_ci_lines_next(&d->lines, &found));
-  while (found) {
+  for (size_t i = start; i < count; i++) {
+    bool found = false;
     int index[4] = {1, 1, 1, 1};
+    if (!may_close(d->lines.file.lines[i])) continue;
+    d->lines.next = i;
+    TG_TRY(tg_ci_lines_next(&d->lines, &found));
     bool numbers = d->lines.count == 5;
     for (size_t k = 0; numbers && k < 4; k++)
       numbers = tg_ci_word_int(d->lines.words[k + 1], &index[k]);
-    if (numbers && !index[0] && !index[1] && !index[2] && !index[3]) {
-      closings++;
-      if (!first) first = d->lines.line;
-    }
-    *last_line = d->lines.line;
-    TG_TRY(tg_ci_lines_next(&d->lines, &found));
+    if (!numbers || index[0] || index[1] || index[2] || index[3]) continue;
+    closings++;
+    if (!first) first = d->lines.line;
   }
   d->lines.next = start;
   const tg_place place = {d->lines.file.path, first, 0};
@@ -295,10 +301,9 @@ static tg_status note_unknown_keys(const dump* d, tg_ci_notes* notes) {
 
 static tg_status read_all(dump* d, tg_ci_integrals* g, tg_ci_notes* notes) {
   bool unrestricted = false, found = false;
-  int last_line = 0;
   const char* path = d->lines.file.path;
   TG_TRY(read_head(d, &unrestricted, g));
-  TG_TRY(find_layout(d, unrestricted, &last_line));
+  TG_TRY(find_layout(d, unrestricted));
   g->unrestricted = unrestricted;
   g->orbitals = (size_t)(d->layout == SPIN_ORBITALS ? d->norb / 2 : d->norb);
   TG_TRY(check_electrons(d, g));
@@ -313,11 +318,11 @@ static tg_status read_all(dump* d, tg_ci_integrals* g, tg_ci_notes* notes) {
   }
   if (!d->ended)
     return tg_fail_at(
-        (tg_place){path, last_line, 0},
+        (tg_place){path, (int)d->lines.file.line_count, 0},
         "the file ends without the constant (value 0 0 0 0); expected it last: is the "
         "file complete?");
   if (g->one[0].count == 0)
-    return tg_fail_at((tg_place){path, last_line, 0},
+    return tg_fail_at((tg_place){path, (int)d->lines.file.line_count, 0},
                       "there are no one-electron integrals; expected lines value i j 0 0: is the "
                       "file complete?");
   TG_TRY(check_labels(path, g, notes));

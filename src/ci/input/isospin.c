@@ -17,6 +17,9 @@ void tg_ci_isospin_elements_free(tg_ci_isospin_elements* elements) {
   memset(elements, 0, sizeof *elements);
 }
 
+/* Kinetic elements, of order 1, are printed with five digits or more. */
+static const double same_kinetic = 2e-5;
+
 /* |ba;JT> = (-1)^(ja+jb-J+T) |ab;JT> */
 static int exchange_sign(const tg_ci_shells* shells, int a, int b, int j, int isospin) {
   return tg_ci_sign((shells->shell[a].two_j + shells->shell[b].two_j) / 2 - j + isospin);
@@ -81,7 +84,8 @@ tg_status tg_ci_isospin_put(tg_ci_isospin_elements* elements, const tg_ci_shells
   if (known != TG_CI_NO_KEY) {
     const tg_ci_two_element* first = &elements->item[known];
     if (fabs(first->value.fixed - e.value.fixed) >
-        1.001 * (first->resolution + e.resolution) + 1e-12 * fabs(e.value.fixed))
+            1.001 * (first->resolution + e.resolution) + 1e-12 * fabs(e.value.fixed) ||
+        fabs(first->value.per_hw - e.value.per_hw) > same_kinetic)
       return tg_fail_at(
           place,
           "<%s %s|V|%s %s> with J = %d, T = %d is %.10g here, but line %d says %.10g "
