@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "ci/key_table.h"
-#include "ci/shells.h"
+#include "ci/orbits.h"
 
 /** An element's value: fixed + hw * per_hw, where the factors of hw depend on the mass (model.h).
  */

@@ -250,7 +250,7 @@ static tg_status add_relative_kinetic(const tg_ci_model* model, const tg_ci_nucl
   double hw = 0;
   TG_TRY(need_hw(model, nucleus, name_of_part(model), &hw));
   tg_ci_couplings kinetic = {0};
-  tg_status status = tg_ci_operator_couplings(model, TG_CI_TREL, nucleus, &kinetic);
+  tg_status status = tg_ci_quantity_couplings(model, TG_CI_TREL, nucleus, &kinetic);
   for (size_t i = 0; status == TG_OK && i < kinetic.two_count; i++)
     status = tg_ci_couplings_add_two(total, &model->shells, kinetic.two[i], kinetic.two[i].value);
   tg_ci_couplings_free(&kinetic);

@@ -78,25 +78,24 @@ void tg_ci_model_orbitals(const tg_ci_model* model, int species, tg_ci_orbital* 
 tg_status tg_ci_model_hamiltonian(const tg_ci_model* model, const tg_ci_nucleus* nucleus,
                                   tg_ci_hamiltonian** out);
 
-/* Operators by formula; they take numbers of particles from the nucleus where they depend on them.
- */
-typedef enum tg_ci_operator {
-  TG_CI_J2, /* the total angular momentum squared */
-  TG_CI_T2, /* the isospin squared; each orbit must be there for both species, and the core have N =
-               Z */
-  TG_CI_HCM,            /* P^2/2Am + Am w^2 R^2/2, MeV; its lowest value is 3/2 hw */
-  TG_CI_TREL,           /* sum over pairs of (p_i - p_j)^2 / 2Am, MeV */
-  TG_CI_RADIUS_MATTER,  /* the mean square distance from the centre of mass, fm^2, no core: of all,
-                         */
-  TG_CI_RADIUS_PROTON,  /* of protons, */
-  TG_CI_RADIUS_NEUTRON, /* of neutrons; divide by nothing: it is the mean already */
-} tg_ci_operator;
+/* Operators by formula; they take numbers of particles from the nucleus where they need them. */
+typedef enum tg_ci_quantity {
+  TG_CI_J2,   /* the total angular momentum squared */
+  TG_CI_T2,   /* the isospin squared: each orbit for both species, and a core with N = Z */
+  TG_CI_HCM,  /* P^2/2Am + Am w^2 R^2/2, MeV; its lowest value is 3/2 hw */
+  TG_CI_TREL, /* sum over pairs of (p_i - p_j)^2 / 2Am, MeV; pairs as far as the inputs' go */
+  /* mean square distances from the centre of mass, fm^2, without a core: of all nucleons, of
+   * protons, of neutrons (the mean already: divide by nothing) */
+  TG_CI_RADIUS_MATTER,
+  TG_CI_RADIUS_PROTON,
+  TG_CI_RADIUS_NEUTRON,
+} tg_ci_quantity;
 
-tg_status tg_ci_model_operator(const tg_ci_model* model, tg_ci_operator kind,
+tg_status tg_ci_model_quantity(const tg_ci_model* model, tg_ci_quantity kind,
                                const tg_ci_nucleus* nucleus, tg_ci_hamiltonian** out);
 
 /** The same as J-coupled elements. */
-tg_status tg_ci_operator_couplings(const tg_ci_model* model, tg_ci_operator kind,
+tg_status tg_ci_quantity_couplings(const tg_ci_model* model, tg_ci_quantity kind,
                                    const tg_ci_nucleus* nucleus, tg_ci_couplings* out);
 
 /** The number of particles in one orbit. */

@@ -165,8 +165,8 @@ static void expect_levels(const tg_ci_input* input, const tg_ci_nucleus* nucleus
   static space s;
   tg_ci_hamiltonian *h, *j2, *t2;
   assert_ok(tg_ci_model_hamiltonian(&input->model, nucleus, &h));
-  assert_ok(tg_ci_model_operator(&input->model, TG_CI_J2, nucleus, &j2));
-  assert_ok(tg_ci_model_operator(&input->model, TG_CI_T2, nucleus, &t2));
+  assert_ok(tg_ci_model_quantity(&input->model, TG_CI_J2, nucleus, &j2));
+  assert_ok(tg_ci_model_quantity(&input->model, TG_CI_T2, nucleus, &t2));
   enumerate(h, f, &s);
   assert_int_equal((int)s.count, (int)states);
   double *a = matrix_of(h, &s), *j = matrix_of(j2, &s), *t = matrix_of(t2, &s), *v = NULL;

@@ -152,7 +152,7 @@ static double isospin_product(const tg_ci_shells* shells, const int o[4], const 
   return exchanged - 0.5 * same;
 }
 
-static double expected_pair(const tg_ci_shells* shells, tg_ci_operator kind, const int o[4],
+static double expected_pair(const tg_ci_shells* shells, tg_ci_quantity kind, const int o[4],
                             const int m[4]) {
   const int p[4] = {o[0], o[1], o[3], o[2]}, q[4] = {m[0], m[1], m[3], m[2]};
   if (kind == TG_CI_J2)
@@ -160,11 +160,11 @@ static double expected_pair(const tg_ci_shells* shells, tg_ci_operator kind, con
   return isospin_product(shells, o, m) - isospin_product(shells, p, q);
 }
 
-static void check_against_ladders(const tg_ci_model* model, tg_ci_operator kind) {
+static void check_against_ladders(const tg_ci_model* model, tg_ci_quantity kind) {
   const tg_ci_shells* shells = &model->shells;
   const tg_ci_nucleus nucleus = {.protons = 1, .neutrons = 1};
   tg_ci_hamiltonian* h = NULL;
-  assert_ok(tg_ci_model_operator(model, kind, &nucleus, &h));
+  assert_ok(tg_ci_model_quantity(model, kind, &nucleus, &h));
   const int n = (int)shells->count;
   size_t checked = 0;
   int o[4], m[4];
@@ -197,12 +197,12 @@ static void spins_follow_from_ladders(void** state) {
   const tg_ci_nucleus nucleus = {.protons = 1};
   model.core_protons = 20;
   model.core_neutrons = 28;
-  assert_int_equal(tg_ci_model_operator(&model, TG_CI_T2, &nucleus, &h), TG_ERR_INPUT);
+  assert_int_equal(tg_ci_model_quantity(&model, TG_CI_T2, &nucleus, &h), TG_ERR_INPUT);
   model.core_protons = 28;
   tg_ci_shells_free(&model.shells);
   const tg_ci_shell lone = {.n = 0, .l = 2, .two_j = 5, .species = TG_CI_PROTON, .weight = -1};
   assert_ok(tg_ci_shells_add(&model.shells, lone, here));
-  assert_int_equal(tg_ci_model_operator(&model, TG_CI_T2, &nucleus, &h), TG_ERR_INPUT);
+  assert_int_equal(tg_ci_model_quantity(&model, TG_CI_T2, &nucleus, &h), TG_ERR_INPUT);
   assert_non_null(strstr(tg_last_error(), "p0d5/2 has no partner"));
   tg_ci_model_free(&model);
 }
@@ -241,9 +241,9 @@ static void centre_of_mass_and_relative_motion_add_up(void** state) {
   for (int protons = 0; protons <= 2; protons++) {
     const tg_ci_nucleus nucleus = {.protons = protons, .neutrons = 2 - protons, .hw = hw};
     tg_ci_couplings cm, kinetic, radius;
-    assert_ok(tg_ci_operator_couplings(&model, TG_CI_HCM, &nucleus, &cm));
-    assert_ok(tg_ci_operator_couplings(&model, TG_CI_TREL, &nucleus, &kinetic));
-    assert_ok(tg_ci_operator_couplings(&model, TG_CI_RADIUS_MATTER, &nucleus, &radius));
+    assert_ok(tg_ci_quantity_couplings(&model, TG_CI_HCM, &nucleus, &cm));
+    assert_ok(tg_ci_quantity_couplings(&model, TG_CI_TREL, &nucleus, &kinetic));
+    assert_ok(tg_ci_quantity_couplings(&model, TG_CI_RADIUS_MATTER, &nucleus, &radius));
     const double spring = 2 * 0.5 * hw / tg_ci_oscillator_length2(hw);
     const int kind = protons == 2 ? TG_CI_PP : protons == 0 ? TG_CI_NN : TG_CI_PN;
     for (size_t x = 0; x < n * n * n * n; x++) {
@@ -284,9 +284,9 @@ static void radii_add_up(void** state) {
   tg_ci_model model = make_model();
   const tg_ci_nucleus nucleus = {.protons = 3, .neutrons = 5, .hw = 14};
   tg_ci_hamiltonian *matter, *protons, *neutrons;
-  assert_ok(tg_ci_model_operator(&model, TG_CI_RADIUS_MATTER, &nucleus, &matter));
-  assert_ok(tg_ci_model_operator(&model, TG_CI_RADIUS_PROTON, &nucleus, &protons));
-  assert_ok(tg_ci_model_operator(&model, TG_CI_RADIUS_NEUTRON, &nucleus, &neutrons));
+  assert_ok(tg_ci_model_quantity(&model, TG_CI_RADIUS_MATTER, &nucleus, &matter));
+  assert_ok(tg_ci_model_quantity(&model, TG_CI_RADIUS_PROTON, &nucleus, &protons));
+  assert_ok(tg_ci_model_quantity(&model, TG_CI_RADIUS_NEUTRON, &nucleus, &neutrons));
   tg_ci_hamiltonian* none;
   const tg_ci_couplings empty = {0};
   assert_ok(tg_ci_couplings_uncouple(&empty, &model, &none));
@@ -298,7 +298,7 @@ static void radii_add_up(void** state) {
   tg_ci_hamiltonian_free(protons);
   tg_ci_hamiltonian_free(neutrons);
   const tg_ci_nucleus without = {.protons = 2, .hw = 14};
-  assert_int_equal(tg_ci_model_operator(&model, TG_CI_RADIUS_NEUTRON, &without, &neutrons),
+  assert_int_equal(tg_ci_model_quantity(&model, TG_CI_RADIUS_NEUTRON, &without, &neutrons),
                    TG_ERR_INPUT);
   tg_ci_hamiltonian_free(none);
   tg_ci_model_free(&model);

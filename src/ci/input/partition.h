@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "ci/shells.h"
+#include "ci/orbits.h"
 
 typedef struct tg_ci_partition {
   int protons, neutrons, parity; /* parity +1 or -1 */

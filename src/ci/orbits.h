@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file ci/shells.h  The j-orbits of protons and neutrons that a nuclear model lives in. */
-#ifndef TG_CI_SHELLS_H
-#define TG_CI_SHELLS_H
+/** @file ci/orbits.h  The j-orbits of protons and neutrons that a nuclear model lives in. */
+#ifndef TG_CI_ORBITS_H
+#define TG_CI_ORBITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

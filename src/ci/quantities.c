@@ -259,7 +259,7 @@ static void radius_form(int of, double count, double mass, double b2, quadratic*
   q->pair_r[TG_CI_PN] -= both;
 }
 
-static tg_status radius(const tg_ci_model* model, tg_ci_operator kind, const tg_ci_nucleus* nucleus,
+static tg_status radius(const tg_ci_model* model, tg_ci_quantity kind, const tg_ci_nucleus* nucleus,
                         quadratic* q) {
   double hw = 0, mass = 0;
   TG_TRY(tg_ci_model_mass(model, nucleus, &mass));
@@ -284,7 +284,7 @@ static tg_status radius(const tg_ci_model* model, tg_ci_operator kind, const tg_
   return TG_OK;
 }
 
-static tg_status quadratic_of(const tg_ci_model* model, tg_ci_operator kind,
+static tg_status quadratic_of(const tg_ci_model* model, tg_ci_quantity kind,
                               const tg_ci_nucleus* nucleus, quadratic* q) {
   double hw = 0, mass = 0;
   if (kind != TG_CI_HCM && kind != TG_CI_TREL) return radius(model, kind, nucleus, q);
@@ -302,7 +302,7 @@ static tg_status quadratic_of(const tg_ci_model* model, tg_ci_operator kind,
   return TG_OK;
 }
 
-tg_status tg_ci_operator_couplings(const tg_ci_model* model, tg_ci_operator kind,
+tg_status tg_ci_quantity_couplings(const tg_ci_model* model, tg_ci_quantity kind,
                                    const tg_ci_nucleus* nucleus, tg_ci_couplings* out) {
   tg_ci_couplings couplings = {0};
   quadratic q = {.pair_weight_most = {-1, -1, -1}};
@@ -323,10 +323,10 @@ failed:
   return status;
 }
 
-tg_status tg_ci_model_operator(const tg_ci_model* model, tg_ci_operator kind,
+tg_status tg_ci_model_quantity(const tg_ci_model* model, tg_ci_quantity kind,
                                const tg_ci_nucleus* nucleus, tg_ci_hamiltonian** out) {
   tg_ci_couplings couplings = {0};
-  TG_TRY(tg_ci_operator_couplings(model, kind, nucleus, &couplings));
+  TG_TRY(tg_ci_quantity_couplings(model, kind, nucleus, &couplings));
   tg_status status = tg_ci_couplings_uncouple(&couplings, model, out);
   tg_ci_couplings_free(&couplings);
   return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ci/shells.h"
+#include "ci/orbits.h"
 
 #include <stdio.h>
 #include <string.h>
