@@ -52,6 +52,35 @@ static void one_interaction_in_every_format(void** state) {
   tg_ci_input_free(&snt);
 }
 
+static void formats_are_recognised(void** state) {
+  (void)state;
+  static const struct {
+    const char* path;
+    tg_ci_format format;
+  } files[] = {
+      {SHIPPED("p.snt"), TG_CI_SNT},
+      {SHIPPED("p.ptn"), TG_CI_PTN},
+      {SHIPPED("p.sps"), TG_CI_SPS},
+      {SHIPPED("p.sp"), TG_CI_SP},
+      {SHIPPED("p_pn.sp"), TG_CI_SP},
+      {SHIPPED("p_iso.int"), TG_CI_INT},
+      {SHIPPED("p_upn.int"), TG_CI_INT},
+      {SHIPPED("p_gt.opme"), TG_CI_OPME},
+      {SHIPPED("sp.mfdn"), TG_CI_MFDN},
+      {SHIPPED("sp_charges.mfdn"), TG_CI_MFDN},
+      {SHIPPED("sp.h2"), TG_CI_H2},
+      {SHIPPED("rhf.fcidump"), TG_CI_FCIDUMP},
+      {SHIPPED("uhf_sections.fcidump"), TG_CI_FCIDUMP},
+      {"builtin:usdb", TG_CI_BUILTIN},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    tg_ci_format format = TG_CI_AUTO;
+    assert_ok(tg_ci_recognise(files[i].path, &format));
+    if (format != files[i].format)
+      fail_msg("%s is taken for %s", files[i].path, tg_ci_format_name(format));
+  }
+}
+
 static void scaling_can_be_chosen(void** state) {
   (void)state;
   tg_ci_source sources[2] = {{.path = SHIPPED("p.sps")}, {.path = SHIPPED("p_iso.int")}};
@@ -416,6 +445,7 @@ static void reference_no_core(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_interaction_in_every_format),
+      cmocka_unit_test(formats_are_recognised),
       cmocka_unit_test(scaling_can_be_chosen),
       cmocka_unit_test(no_core_inputs_add_up),
       cmocka_unit_test(kinetic_energy_of_snt_files),

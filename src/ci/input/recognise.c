@@ -32,20 +32,22 @@ tg_status tg_ci_format_parse(const char* name, tg_ci_format* out) {
                  name);
 }
 
-/* A comment of an .int file that says which form it has. */
+/* A comment of an .int file that says which form it has; of one that names both the elements tell.
+ */
 static tg_ci_format form_in_comments(const tg_text_file* file) {
+  bool xpn = false, upn = false;
   for (size_t i = 0; i < file->line_count; i++) {
-    const char* line = file->lines[i];
-    const char* comment = line + strcspn(line, "!#");
+    const char* comment = file->lines[i] + strcspn(file->lines[i], "!#");
     if (!*comment) continue;
     const char* cursor = comment + 1;
     tg_word word;
     while (tg_next_word(comment, &cursor, &word)) {
-      if (tg_word_is_nocase(word, "xpn")) return TG_CI_INT_XPN;
-      if (tg_word_is_nocase(word, "upn")) return TG_CI_INT_UPN;
+      xpn = xpn || tg_word_is_nocase(word, "xpn");
+      upn = upn || tg_word_is_nocase(word, "upn");
     }
   }
-  return TG_CI_INT;
+  if (xpn == upn) return TG_CI_INT;
+  return xpn ? TG_CI_INT_XPN : TG_CI_INT_UPN;
 }
 
 static size_t whole_words(const tg_ci_lines* lines) {
