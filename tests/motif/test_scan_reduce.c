@@ -231,7 +231,7 @@ static void try_denses(size_t rows, size_t columns, uint32_t m) {
            *there_y = tables_copy(t, y, columns * sizeof *y);
     for (const tg_dense_version* v = t->denses; v->name != NULL; v++) {
       if (tables_left_out(v->name)) continue;
-    if (v->refuses != NULL && (v->refuses(0) != NULL || v->refuses(m) != NULL)) continue;
+      if (v->refuses != NULL && (v->refuses(0) != NULL || v->refuses(m) != NULL)) continue;
       for (int threads = 1; threads <= 3; threads++) {
         tg_dense what = {rows, columns, there_p, there_q, there_x, there_y, m, NULL, NULL, threads};
         const size_t bytes = v->scratch ? v->scratch(&what) : 0;
@@ -261,9 +261,12 @@ static void try_denses(size_t rows, size_t columns, uint32_t m) {
 static void every_dense_reduce_is_within_the_bound(void** state) {
   (void)state;
   static const size_t sizes[][2] = {{0, 5}, {5, 0}, {1, 1}, {33, 7}, {257, 300}, {700, 513}};
-  static const uint32_t ms[] = {1, 8, 64, 200, 700, 5000};
+  static const uint32_t ms[] = {1, 8, 13, 64, 128, 200, 700};
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
     for (size_t j = 0; j < sizeof ms / sizeof *ms; j++) try_denses(sizes[k][0], sizes[k][1], ms[j]);
+  try_denses(257, 300, 5000);
+  try_denses(40000, 3, 24); /* several rows, and many columns, to a thread of a device */
+  try_denses(3, 70000, 200);
 }
 
 /* The names that documents and tests use are unique, and their lists end. */

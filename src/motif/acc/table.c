@@ -128,6 +128,7 @@ static tg_motif_table table = {
     .scans = tg_acc_scans,
     .reduces = tg_acc_reduces,
     .expects = tg_acc_expects,
+    .denses = tg_acc_denses,
 };
 
 extern __attribute__((visibility("default"))) tg_module_entry tg_module_table;

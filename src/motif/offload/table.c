@@ -173,6 +173,7 @@ static tg_motif_table table = {
     .scans = tg_offload_scans,
     .reduces = tg_offload_reduces,
     .expects = tg_offload_expects,
+    .denses = tg_offload_denses,
 };
 
 extern __attribute__((visibility("default"))) tg_module_entry tg_module_table;

@@ -10,6 +10,7 @@ extern const tg_fill_version tg_offload_fills[];
 extern const tg_scan_version tg_offload_scans[];
 extern const tg_reduce_version tg_offload_reduces[];
 extern const tg_expect_version tg_offload_expects[];
+extern const tg_dense_version tg_offload_denses[];
 
 extern const tg_motif_memory tg_offload_memory;
 
