@@ -60,7 +60,8 @@ static tg_status end_case(tg_motif_case* c, tg_status status) {
 }
 
 static const char* word_of(tg_motif_kind kind) {
-  static const char* const words[] = {"count", "fill", "collect", "scan", "reduce", "fused"};
+  static const char* const words[] = {"count",  "fill",  "collect", "scan",
+                                      "reduce", "fused", "dense"};
   return kind < TG_MOTIF_BARE ? words[kind] : "yardstick";
 }
 
@@ -80,7 +81,7 @@ static tg_bench_motif_row row_of(const figure_run* f, const tg_motif_case* c,
       .x = x < 0 ? density : x,
       .particles = c->rows.particles,
       .orbitals = c->rows.orbitals,
-      .d = c->rows.count > 0 ? c->d : 0,
+      .d = c->rows.particles > 0 ? c->d : 0,
       .rows = c->rows.count,
       .columns = c->columns.count,
       .density = density,
@@ -249,6 +250,44 @@ static tg_status run_reduce(const figure_run* f, uint32_t m) {
   return end_case(c, status);
 }
 
+/* x and y: whole numbers, few enough that sums of all pairs are exact; and keys, of a dense case.
+ */
+static tg_status make_vectors(tg_motif_case* c) {
+  const size_t rows = c->rows.count, columns = c->columns.count;
+  TG_TRY(TG_ALLOCATE(rows, "x", &c->x));
+  TG_TRY(TG_ALLOCATE(columns, "y", &c->y));
+  for (size_t i = 0; i < rows; i++) c->x[i] = (double)(i % 7) + 1;
+  for (size_t i = 0; i < columns; i++) c->y[i] = (double)(i % 11) + 1;
+  return TG_OK;
+}
+
+static tg_status make_keys(tg_motif_case* c) {
+  TG_TRY(TG_ALLOCATE(c->rows.count, "keys of rows", &c->p));
+  TG_TRY(TG_ALLOCATE(c->columns.count, "keys of columns", &c->q));
+  tg_rng rng = tg_rng_stream(2, TG_RNG_TEST, c->m);
+  for (size_t i = 0; i < c->rows.count; i++) c->p[i] = (uint32_t)(tg_rng_bits(&rng) >> 32) % c->m;
+  for (size_t i = 0; i < c->columns.count; i++)
+    c->q[i] = (uint32_t)(tg_rng_bits(&rng) >> 32) % c->m;
+  return TG_OK;
+}
+
+/* The paper's figure: a double loop over rows and columns, each pair added to one of m sums. */
+static tg_status run_dense(const figure_run* f, uint32_t m) {
+  tg_motif_case* c = NULL;
+  TG_TRY(begin_case(f, &c));
+  c->m = m;
+  c->rows.count = f->params->rows;
+  c->columns.count = f->params->columns;
+  tg_status status = make_vectors(c);
+  if (status == TG_OK) status = make_keys(c);
+  if (status == TG_OK) status = tg_motif_case_open(c);
+  if (status == TG_OK) {
+    tg_motif_case_add(c, TG_MOTIF_DENSE, true);
+    status = tg_motif_case_show(f, c, m);
+  }
+  return end_case(c, status);
+}
+
 /* The fused chain beside the count of the same pairs. */
 static tg_status run_fused(const figure_run* f, uint32_t m) {
   const tg_bench_motif_params* p = f->params;
@@ -257,10 +296,7 @@ static tg_status run_fused(const figure_run* f, uint32_t m) {
   c->m = m;
   tg_status status =
       tg_motif_case_states(c, p->rows, p->columns, 8, p->orbitals[0], TG_STATES_SPREAD);
-  if (status == TG_OK) status = TG_ALLOCATE(c->rows.count, "x", &c->x);
-  if (status == TG_OK) status = TG_ALLOCATE(c->columns.count, "y", &c->y);
-  for (size_t i = 0; status == TG_OK && i < c->rows.count; i++) c->x[i] = (double)(i % 7) + 1;
-  for (size_t i = 0; status == TG_OK && i < c->columns.count; i++) c->y[i] = (double)(i % 11) + 1;
+  if (status == TG_OK) status = make_vectors(c);
   if (status == TG_OK) status = tg_motif_case_open(c);
   if (status == TG_OK) {
     tg_motif_case_add(c, TG_MOTIF_COUNT, true);
@@ -271,6 +307,7 @@ static tg_status run_fused(const figure_run* f, uint32_t m) {
 }
 
 static tg_status figure15(const figure_run* f) {
+  for (uint32_t m = 8; m <= 256; m *= 2) TG_TRY(run_dense(f, m));
   for (uint32_t m = 8; m <= 256; m *= 2) TG_TRY(run_reduce(f, m));
   return run_fused(f, 64);
 }

@@ -9,7 +9,7 @@
  *    8  filter of 8 particles, by the number of states
  *   11  scan of 32-bit numbers, by their number
  *   13  fill, and the count of the same pairs, by the density of hits
- *   15  reduce, and the fused chain, by the number of sums
+ *   15  reduce, by the number of sums: of all pairs (dense), of items with bins; the fused chain
  *    0  tiles (motif/tiles.h): the count of 8 and of 16 particles with and without, by d
  *
  * Model: a filter is bound by counting bits, so pairs a second do not depend on the number of

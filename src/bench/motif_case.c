@@ -46,10 +46,21 @@ static tg_status open_pairs(const tg_motif_case* c, tg_motif_site* s) {
   return TG_OK;
 }
 
+static tg_status open_dense(const tg_motif_case* c, tg_motif_site* s) {
+  const size_t rows = c->rows.count, columns = c->columns.count;
+  s->pairs.rows.count = rows;
+  s->pairs.columns.count = columns;
+  TG_TRY(put(s, c->p, rows * sizeof(uint32_t), &s->p));
+  TG_TRY(put(s, c->q, columns * sizeof(uint32_t), &s->q));
+  TG_TRY(put(s, c->x, rows * sizeof(double), &s->x));
+  return put(s, c->y, columns * sizeof(double), &s->y);
+}
+
 static tg_status open_site(const tg_motif_case* c, tg_motif_site* s) {
   s->count = c->count;
   s->m = c->m;
-  if (c->rows.count > 0) TG_TRY(open_pairs(c, s));
+  if (c->p) TG_TRY(open_dense(c, s));
+  if (c->rows.count > 0 && !c->p) TG_TRY(open_pairs(c, s));
   if (c->narrow) {
     TG_TRY(put(s, c->narrow, c->count * sizeof(uint32_t), &s->narrow));
     TG_TRY(put(s, NULL, (c->count + 1) * sizeof(uint32_t), &s->narrow_sums));
@@ -80,7 +91,8 @@ static void close_site(tg_motif_site* s) {
   const tg_motif_memory* memory = s->table->memory;
   void* const rooms[] = {s->tile_rows, s->tile_spans,  s->spans, s->counts,  s->cursor,
                          s->hits,      s->narrow,      s->bins,  s->offsets, s->values,
-                         s->sums,      s->narrow_sums, s->x,     s->y,       s->scratch};
+                         s->sums,      s->narrow_sums, s->x,     s->y,       s->p,
+                         s->q,         s->scratch};
   for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) memory->release(rooms[i]);
   tg_free(s->back);
   tg_motif_states_free(s->table, &s->pairs.rows);
@@ -99,6 +111,8 @@ void tg_motif_case_close(tg_motif_case* c) {
   TG_FREE(c->values);
   TG_FREE(c->x);
   TG_FREE(c->y);
+  TG_FREE(c->p);
+  TG_FREE(c->q);
 }
 
 /* A version of the table's list, or a yardstick (version NULL); why: words on why it cannot. */
@@ -172,6 +186,12 @@ void tg_motif_case_add(tg_motif_case* c, tg_motif_kind kind, bool fast) {
       e.version = v;
       add(c, &e, why == NULL && v->refuses ? v->refuses(s->m) : why);
     }
+    for (const tg_dense_version* v = t->denses; kind == TG_MOTIF_DENSE && v && v->name; v++) {
+      const char* why = v->refuses ? v->refuses(0) : NULL;
+      e.name = v->name;
+      e.version = v;
+      add(c, &e, why == NULL && v->refuses ? v->refuses(s->m) : why);
+    }
   }
 }
 
@@ -189,6 +209,11 @@ static size_t scratch_of(const tg_motif_entry* e, int threads) {
   if (e->kind == TG_MOTIF_EXPECT) {
     const tg_expect_version* v = e->version;
     const tg_expectation what = {s->pairs, s->x, s->y, s->m, s->sums};
+    return v->scratch ? v->scratch(&what) : 0;
+  }
+  if (e->kind == TG_MOTIF_DENSE) {
+    const tg_dense_version* v = e->version;
+    const tg_dense what = tg_motif_entry_dense(e, threads);
     return v->scratch ? v->scratch(&what) : 0;
   }
   return 0;
@@ -217,7 +242,7 @@ static tg_status time_once(const tg_motif_entry* e, int threads, double* seconds
 }
 
 static bool of_pairs(const tg_motif_entry* e) {
-  return e->kind <= TG_MOTIF_COLLECT || e->kind == TG_MOTIF_EXPECT || e->kind == TG_MOTIF_BARE;
+  return e->kind <= TG_MOTIF_COLLECT || (e->kind >= TG_MOTIF_EXPECT && e->kind <= TG_MOTIF_BARE);
 }
 
 /* Sets how much of the case a run does: rows (up to the end of a tile), or items. */
@@ -241,42 +266,75 @@ static size_t rows_of_budget(const tg_motif_case* c, size_t few, size_t all, dou
   return rows;
 }
 
-/* What to run after a run of so many rows or items took so long: more; as many: that is it; 0: it
- * is too slow. A small run may take its time for reasons that do not grow with it, such as one
- * thread to a row, so what is reckoned from it is tried. */
-static size_t next_size(const tg_motif_case* c, bool rows, size_t size, size_t all,
-                        double seconds) {
+/* What a warm-up has found: the last run's time and size, and those of the run before (0: none). */
+typedef struct trial {
+  size_t size, size_before;
+  double seconds, seconds_before;
+} trial;
+
+/* Does twice as many rows seem too much? */
+static bool is_beyond_budget(const tg_motif_case* c, const trial* t) {
+  return rows_of_budget(c, t->size, SIZE_MAX, t->seconds) == t->size;
+}
+
+/* A run may take its time for reasons that do not grow with its rows: launches, or one thread to a
+ * row where there are few. It says what a row costs only if the one before, of fewer rows, took its
+ * share of the time; else four times as many are tried, although the budget is spent. */
+static size_t next_rows(const tg_motif_case* c, const trial* t, size_t all) {
   const double limit = c->params->limit_s;
-  if (size >= all) return seconds > limit ? 0 : all;
-  if (rows && !c->whole) {
-    const size_t wanted = rows_of_budget(c, size, all, seconds);
-    return seconds > limit ? 0 : wanted > size ? wanted : size;
-  }
-  if (seconds * (double)all / (double)size <= limit) return all;
+  if (!is_beyond_budget(c, t)) return rows_of_budget(c, t->size, all, t->seconds);
+  const double share = t->seconds_before * (double)t->size / (double)t->size_before;
+  if (t->size_before > 0 && t->seconds > 0.5 * share) return t->size;
+  if (4 * t->seconds > limit) return t->size;
+  return 4 * t->size < all ? 4 * t->size : all;
+}
+
+/* What to run after a trial: more; as many: that is it; 0: it is too slow. */
+static size_t next_size(const tg_motif_case* c, bool rows, const trial* t, size_t all) {
+  const double limit = c->params->limit_s, seconds = t->seconds;
+  if (t->size >= all) return seconds > limit ? 0 : all;
+  if (rows && !c->whole) return seconds > limit ? 0 : next_rows(c, t, all);
+  if (seconds * (double)all / (double)t->size <= limit) return all;
   if (8 * seconds > limit) return 0;
-  return 8 * size < all ? 8 * size : all;
+  return 8 * t->size < all ? 8 * t->size : all;
+}
+
+/* The shorter of two runs where they are short: one that was disturbed would cut the rows. */
+static tg_status time_trial(const tg_motif_case* c, const tg_motif_entry* e, double* seconds) {
+  double again = 0;
+  TG_TRY(time_once(e, c->params->threads, seconds));
+  if (8 * *seconds > c->params->budget_s) return TG_OK;
+  TG_TRY(time_once(e, c->params->threads, &again));
+  if (again < *seconds) *seconds = again;
+  return TG_OK;
 }
 
 /* Finds out how much a run may do, or that the version is too slow. */
 static tg_status warm_up(tg_motif_case* c, tg_motif_entry* e) {
   const bool rows = of_pairs(e);
   const size_t all = rows ? e->rows : e->items, least = rows ? 16 : 4096;
-  const int threads = c->params->threads;
-  double seconds = 0;
-  size_t size = set_size(c, e, all < least ? all : least), next = size;
-  TG_TRY(time_once(e, threads, &seconds)); /* which may load a kernel */
-  if (seconds <= 4 * c->params->limit_s) {
-    do {
-      size = next == size ? size : set_size(c, e, next);
-      TG_TRY(time_once(e, threads, &seconds));
-      next = next_size(c, rows, size, all, seconds);
-    } while (next > size);
+  trial t = {.size = set_size(c, e, all < least ? all : least)};
+  size_t next = t.size;
+  TG_TRY(time_once(e, c->params->threads, &t.seconds)); /* which may load a kernel */
+  if (t.seconds <= 4 * c->params->limit_s) {
+    TG_TRY(time_trial(c, e, &t.seconds));
+    while ((next = next_size(c, rows, &t, all)) > t.size) {
+      const trial before = t;
+      t = (trial){set_size(c, e, next), before.size, 0, before.seconds};
+      TG_TRY(time_trial(c, e, &t.seconds));
+      const double share = before.seconds * (double)t.size / (double)before.size;
+      if (!rows || c->whole || !is_beyond_budget(c, &before)) continue;
+      if (t.seconds <= c->params->budget_s || t.seconds <= 0.5 * share) continue;
+      next = set_size(c, e, before.size); /* the rows do cost their share */
+      t = before;
+      break;
+    }
   }
-  if (size == next && seconds <= c->params->limit_s) return TG_OK;
+  if (t.size == next && t.seconds <= c->params->limit_s) return TG_OK;
   snprintf(e->skipped, sizeof e->skipped,
            "about %.2g s a run, beyond --limit %g (%zu of %zu %s took %.2g s)",
-           seconds * (double)all / (double)size, c->params->limit_s, size, all,
-           rows ? "rows" : "items", seconds);
+           t.seconds * (double)all / (double)t.size, c->params->limit_s, t.size, all,
+           rows ? "rows" : "items", t.seconds);
   return TG_OK;
 }
 

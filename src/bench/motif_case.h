@@ -14,7 +14,7 @@ typedef struct tg_motif_site {
   const tg_motif_table* table;
   tg_pairs pairs; /* without tiles */
   uint32_t *tile_rows, *tile_spans, *spans;
-  uint32_t *counts, *cursor, *hits, *narrow, *narrow_sums, *bins;
+  uint32_t *counts, *cursor, *hits, *narrow, *narrow_sums, *bins, *p, *q;
   uint64_t* offsets;
   uint64_t hit_count; /* room of hits */
   double *values, *sums, *x, *y;
@@ -31,6 +31,7 @@ typedef enum tg_motif_kind {
   TG_MOTIF_SCAN,
   TG_MOTIF_REDUCE,
   TG_MOTIF_EXPECT,
+  TG_MOTIF_DENSE,
   TG_MOTIF_BARE, /* yardsticks */
   TG_MOTIF_COPY,
   TG_MOTIF_STREAM,
@@ -66,6 +67,7 @@ typedef struct tg_motif_case {
   uint64_t* offsets;       /* [rows + 1], host: of all hits, where a fill is timed */
   uint32_t *narrow, *bins; /* host */
   double *values, *x, *y;
+  uint32_t *p, *q; /* [rows], [columns], of a dense reduction: rows and columns are numbers then */
   size_t count;
   uint32_t m;
   tg_motif_site sites[TG_MOTIF_MOST_SITES];
@@ -89,6 +91,8 @@ void tg_motif_case_close(tg_motif_case* c);
 
 /** Rows x columns, elements or items of one run. */
 double tg_motif_entry_work(const tg_motif_case* c, const tg_motif_entry* e);
+/** What an entry of kind TG_MOTIF_DENSE reduces: the rows that it runs. */
+tg_dense tg_motif_entry_dense(const tg_motif_entry* e, int threads);
 /** Runs an entry once and waits for it. */
 tg_status tg_motif_entry_run(const tg_motif_entry* e, int threads);
 /** Overwrites what a run of the entry is to leave, so that the check cannot find the answer of the

@@ -71,6 +71,7 @@ static bool has_version(const tg_bench_motif_params* p) {
     LOOK(tg_scan_version, scans)
     LOOK(tg_reduce_version, reduces)
     LOOK(tg_expect_version, expects)
+    LOOK(tg_dense_version, denses)
 #undef LOOK
   }
   return false;

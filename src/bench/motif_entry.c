@@ -52,11 +52,26 @@ static tg_status run_yardstick(const tg_motif_entry* e, const tg_pairs* pairs,
   return TG_OK;
 }
 
+tg_dense tg_motif_entry_dense(const tg_motif_entry* e, int threads) {
+  const tg_motif_site* s = e->site;
+  return (tg_dense){.rows = e->rows,
+                    .columns = s->pairs.columns.count,
+                    .p = s->p,
+                    .q = s->q,
+                    .x = s->x,
+                    .y = s->y,
+                    .m = s->m,
+                    .sums = s->sums,
+                    .scratch = s->scratch,
+                    .threads = threads};
+}
+
 tg_status tg_motif_entry_run(const tg_motif_entry* e, int threads) {
   const tg_motif_site* s = e->site;
   const tg_pairs pairs = pairs_of(e);
   const tg_expectation expectation = {pairs, s->x, s->y, s->m, s->sums};
   const tg_reduction reduction = {e->items, s->bins, s->values, s->m, s->sums, s->scratch, threads};
+  const tg_dense dense = tg_motif_entry_dense(e, threads);
   switch (e->kind) {
     case TG_MOTIF_COUNT:
       TG_TRY(((const tg_filter_version*)e->version)->count(&pairs, s->counts));
@@ -76,6 +91,7 @@ tg_status tg_motif_entry_run(const tg_motif_entry* e, int threads) {
     case TG_MOTIF_EXPECT:
       TG_TRY(((const tg_expect_version*)e->version)->expect(&expectation, s->scratch));
       break;
+    case TG_MOTIF_DENSE: TG_TRY(((const tg_dense_version*)e->version)->reduce(&dense)); break;
     default: TG_TRY(run_yardstick(e, &pairs, &reduction, threads));
   }
   return s->table->memory->synchronize();
@@ -231,6 +247,29 @@ static tg_status check_expect(const tg_motif_case* c, const tg_motif_entry* e) {
   return status;
 }
 
+/* All pairs, with no walk over them: the sum is the cyclic convolution of the sums of x and of y by
+ * their keys. x and y are whole numbers and all sums below 2^53, so any order of adding is exact.
+ */
+static tg_status check_dense(const tg_motif_case* c, const tg_motif_entry* e) {
+  const size_t m = c->m;
+  double *sums = NULL, *of_rows = NULL;
+  tg_status status = TG_ALLOCATE(2 * m, "sums by key", &of_rows);
+  if (status == TG_OK) status = get(e, e->site->sums, m * sizeof *sums, &sums);
+  if (status == TG_OK) {
+    double* of_columns = of_rows + m;
+    for (size_t r = 0; r < e->rows; r++) of_rows[c->p[r]] += c->x[r];
+    for (size_t j = 0; j < c->columns.count; j++) of_columns[c->q[j]] += c->y[j];
+    for (size_t b = 0; b < m && status == TG_OK; b++) {
+      double right = 0;
+      for (size_t k = 0; k < m; k++) right += of_rows[k] * of_columns[(b + m - k) % m];
+      if (sums[b] != right) status = differs(e, "sum", b);
+    }
+  }
+  TG_FREE(sums);
+  TG_FREE(of_rows);
+  return status;
+}
+
 tg_status tg_motif_entry_spoil(const tg_motif_case* c, const tg_motif_entry* e) {
   const tg_motif_site* s = e->site;
   void* answer = NULL;
@@ -250,6 +289,7 @@ tg_status tg_motif_entry_spoil(const tg_motif_case* c, const tg_motif_entry* e) 
       bytes = (c->count + 1) * sizeof *s->narrow_sums;
       break;
     case TG_MOTIF_REDUCE:
+    case TG_MOTIF_DENSE:
       answer = s->sums;
       bytes = c->m * sizeof *s->sums;
       break;
@@ -276,6 +316,7 @@ tg_status tg_motif_entry_check(tg_motif_case* c, const tg_motif_entry* e) {
     case TG_MOTIF_SCAN: return check_scan(c, e);
     case TG_MOTIF_REDUCE: return check_reduce(c, e);
     case TG_MOTIF_EXPECT: return check_expect(c, e);
+    case TG_MOTIF_DENSE: return check_dense(c, e);
     default: return TG_OK; /* yardsticks */
   }
 }

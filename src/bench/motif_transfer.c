@@ -27,3 +27,18 @@ double tg_scan_cost_crossing(tg_scan_cost a, tg_scan_cost b) {
   if (b.element_s > a.element_s) return INFINITY;
   return fmax(0, (b.fixed_s - a.fixed_s) / (a.element_s - b.element_s));
 }
+
+tg_scan_machine tg_scan_machine_of(tg_scan_cost copy, tg_scan_cost link, tg_scan_cost host,
+                                   size_t few, double sweep_s) {
+  enum { COPIED = 8 /* bytes: four read, or there, and four written, or back */ };
+  /* a copy is a call and a kernel, a sweep a call and some kernels */
+  const int kernels = tg_scan_kernels(TG_SCAN_SWEEP, few);
+  const double more = kernels > 1 ? (sweep_s - copy.fixed_s) / (kernels - 1) : 0;
+  const double kernel = fmin(fmax(0, more), copy.fixed_s);
+  return (tg_scan_machine){.memory = COPIED / copy.element_s,
+                           .to_host = COPIED / link.element_s,
+                           .to_device = COPIED / link.element_s,
+                           .call_s = copy.fixed_s - kernel,
+                           .kernel_s = kernel,
+                           .host_s = host.element_s};
+}

@@ -8,11 +8,14 @@
  *   on the host              the link there and back, and the host's scan
  *
  * Two lines cross at most once, so for two ways there is a number of elements from which on one of
- * them wins. The constants are fitted to what was measured. */
+ * them wins. The constants are fitted to what was measured. A model of launches and bytes, beside
+ * which the times can be laid, is in motif/scan.h; most of its constants are in the same lines. */
 #ifndef TG_BENCH_MOTIF_TRANSFER_H
 #define TG_BENCH_MOTIF_TRANSFER_H
 
 #include <stddef.h>
+
+#include "motif/scan.h"
 
 /** Seconds for n elements: fixed_s + n element_s. */
 typedef struct tg_scan_cost {
@@ -27,5 +30,11 @@ tg_scan_cost tg_scan_cost_add(tg_scan_cost a, tg_scan_cost b);
 /** The number of elements from which on b is faster than a: 0 where it always is, infinite where it
  * never is. */
 double tg_scan_cost_crossing(tg_scan_cost a, tg_scan_cost b);
+
+/** The machine of motif/scan.h by lines for 32-bit numbers: a copy (read and written), the link
+ * there and back (as fast one way as the other), the host's scan; and by a sweep of so few numbers
+ * that its kernels are its time. serial_s is left 0. */
+tg_scan_machine tg_scan_machine_of(tg_scan_cost copy, tg_scan_cost link, tg_scan_cost host,
+                                   size_t few, double sweep_s);
 
 #endif

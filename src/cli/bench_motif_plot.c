@@ -12,7 +12,7 @@
 typedef tg_cli_motif_bench bench;
 typedef tg_bench_motif_row row;
 
-enum { MOST_CURVES = 64, MOST_POINTS = 64, MOST_NAMES = 64, LABEL = 96, PANELS = 4 };
+enum { MOST_CURVES = 128, MOST_POINTS = 64, MOST_NAMES = 64, LABEL = 96, PANELS = 4 };
 
 typedef struct drawing {
   tg_plot_curve curves[MOST_CURVES];
@@ -69,7 +69,8 @@ static void add_point(drawing* d, int panel, const char* label, double x, double
 }
 
 static const char* label_of(const row* r, char out[LABEL]) {
-  const bool count = is(r->motif, "count") || is(r->motif, "scan") || is(r->motif, "reduce");
+  const bool count = is(r->motif, "count") || is(r->motif, "scan") || is(r->motif, "reduce") ||
+                     is(r->motif, "dense");
   snprintf(out, LABEL, "%s %s%s%s", r->backend, count || !r->checked ? "" : r->motif,
            count || !r->checked ? "" : " ", r->version);
   return out;
@@ -236,12 +237,14 @@ static void draw_reduce(const bench* b, drawing* d) {
   for (size_t i = 0; i < b->count; i++) {
     const row* r = &b->rows[i];
     if (!runs(r, 15) || r->particles > 0) continue;
-    add_point(d, 0, label_of(r, label), r->x, r->rate);
-    const row* stream = r->checked ? other_of(b, r, "yardstick", "(stream)") : NULL;
-    if (stream != NULL) add_point(d, 1, label, r->x, stream->rate / r->rate);
+    const bool dense = is(r->motif, "dense");
+    add_point(d, dense ? 0 : 1, label_of(r, label), r->x, r->rate);
+    const row* stream = r->checked && !dense ? other_of(b, r, "yardstick", "(stream)") : NULL;
+    if (stream != NULL) add_point(d, 2, label, r->x, stream->rate / r->rate);
   }
-  snprintf(d->panel_labels[0], LABEL, "items a second");
-  snprintf(d->panel_labels[1], LABEL, "time by that of reading");
+  snprintf(d->panel_labels[0], LABEL, "dense: pairs a second");
+  snprintf(d->panel_labels[1], LABEL, "items a second");
+  snprintf(d->panel_labels[2], LABEL, "time by that of reading");
 }
 
 /* The fastest version of a backend with tiles, at the largest d. */

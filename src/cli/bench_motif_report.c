@@ -36,6 +36,8 @@ static void print_head(const row* r) {
   if (r->particles > 0)
     printf(": %zu x %zu states of %u particles in %u orbitals, d = %d, density of hits %.3g",
            r->rows, r->columns, r->particles, r->orbitals, r->d, r->density);
+  else if (r->rows > 0)
+    printf(": %zu x %zu pairs, no filter", r->rows, r->columns);
   printf("\n%-13s %-9s %-24s %10s %10s %10s  %s\n", "backend", "motif", "version", "least/ms",
          "median/ms", "rate", "of");
 }
@@ -197,6 +199,29 @@ static void print_verdict(const bench* b, const char* backend, const way* host, 
            done.n[i - 1], done.seconds[i - 1] * 1e3, tg_scan_cost_of(there, done.n[i - 1]) * 1e3);
 }
 
+/* The model of launches and bytes beside what was measured, of the longest of each way: where a
+ * backend copies, and its sweep packs its levels, as the model has it (CUDA's does). */
+static void print_model(const bench* b, const char* backend, const way* host) {
+  static const tg_scan_way ways[] = {TG_SCAN_SWEEP, TG_SCAN_SINGLE_PASS, TG_SCAN_HOST};
+  const way copy = way_of(b, backend, "(copy)"), sweep = way_of(b, backend, "sweep");
+  const way link = way_of(b, backend, "(to the host and back)");
+  if (copy.count < 2 || link.count < 2 || sweep.count == 0 || host->count == 0) return;
+  const tg_scan_machine machine =
+      tg_scan_machine_of(copy.cost, link.cost, host->cost, (size_t)sweep.n[0], sweep.seconds[0]);
+  printf("  model: memory %.3g GB/s, link %.3g GB/s, a call %.3g us, a kernel %.3g us\n",
+         machine.memory * 1e-9, machine.to_host * 1e-9, machine.call_s * 1e6,
+         machine.kernel_s * 1e6);
+  for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+    const way w = way_of(b, backend, tg_scan_way_name(ways[k]));
+    for (size_t i = w.count; i > 0; i = 0)
+      printf(
+          "    %s, %.0f elements: measured %.3g ms, by the model %.3g ms\n", w.name, w.n[i - 1],
+          w.seconds[i - 1] * 1e3,
+          tg_scan_time(&machine, ways[k], (size_t)w.n[i - 1], sizeof(uint32_t), sizeof(uint32_t)) *
+              1e3);
+  }
+}
+
 static void summarise_scan(const bench* b) {
   way host = way_of(b, "omp", "serial");
   if (host.count == 0) host = way_of(b, "ref", "serial");
@@ -206,6 +231,7 @@ static void summarise_scan(const bench* b) {
     if (serial.count == 0 && parallel.count == 0) continue;
     if (serial.count > 0 && parallel.count > 0) print_ratios((*t)->name, &serial, &parallel);
     print_verdict(b, (*t)->name, &host, &serial, &parallel);
+    print_model(b, (*t)->name, &host);
   }
 }
 

@@ -58,6 +58,15 @@ static void check_measured(const char* line) {
               (strncmp(value(line, "checked"), "false", 5) == 0));
 }
 
+/* True for a line of the dense reduction: of pairs, not of states. */
+static bool check_dense(const char* line) {
+  if (!says(line, "motif", "dense")) return false;
+  assert_true(says(line, "figure", "15") && says(line, "rate_unit", "pairs/s"));
+  assert_true(number(line, "rows") == 1024 && number(line, "particles") == 0);
+  assert_true(number(line, "work") <= 1024 * 1024 && number(line, "bodies") == 0);
+  return true;
+}
+
 static const char* const figures[] = {"7", "8", "11", "13", "15", "tiles"};
 static const char* const pictures[] = {"figure-7.svg",  "figure-7-particles.svg", "figure-8.svg",
                                        "figure-11.svg", "figure-13.svg",          "figure-15.svg",
@@ -84,7 +93,7 @@ static void every_figure_is_written(void** state) {
   lines[fread(lines, 1, sizeof lines - 1, stream)] = '\0';
   fclose(stream);
   bool seen[FIGURES] = {false};
-  int ref = 0, omp = 0, wide = 0, tiled = 0, yardsticks = 0;
+  int ref = 0, omp = 0, wide = 0, tiled = 0, yardsticks = 0, dense = 0;
   for (char* line = strtok(lines, "\n"); line != NULL; line = strtok(NULL, "\n")) {
     yardsticks += says(line, "benchmark", "motif yardsticks");
     if (!says(line, "benchmark", "motif")) continue;
@@ -93,11 +102,13 @@ static void every_figure_is_written(void** state) {
     omp += says(line, "backend", "omp");
     wide += number(line, "orbitals") == 1024;
     tiled += strncmp(value(line, "tiled"), "true", 4) == 0;
+    dense += check_dense(line);
     assert_true(number(line, "pairs_left") > 0 && number(line, "pairs_left") <= 1);
     if (strncmp(value(line, "skipped"), "null", 4) == 0) check_measured(line);
   }
   for (int i = 0; i < FIGURES; i++) assert_true(seen[i]);
   assert_true(ref > 10 && omp > ref && wide > 10 && tiled > 10);
+  assert_int_equal(dense, 6 * 6); /* m = 8 ... 256, ref and five versions of omp */
   assert_int_equal(yardsticks, 2);
   for (int i = 0; i < PICTURES && has_gnuplot(); i++)
     assert_int_equal(access(scratch_path(folder, pictures[i]), R_OK), 0);
@@ -115,6 +126,22 @@ static void backends_stand_side_by_side(void** state) {
   assert_non_null(strstr(output, "\"backend\": \"omp\""));
   const char* made = getenv("TG_TEST_MODULES");
   if (made != NULL && strstr(made, "acc")) assert_non_null(strstr(output, "\"backend\": \"acc\""));
+}
+
+/* The paper's three ways to add all pairs into few sums, by every backend that has them; what a
+ * compiler cannot do is named. */
+static void dense_sums_by_every_backend(void** state) {
+  (void)state;
+  assert_int_equal(run("--backend all --figure 15 --version a --states 1024 --items 1024 "
+                       "--repeats 1 --budget 0.0001 2>&1"),
+                   0);
+  assert_non_null(strstr(output, "figure 15, sums 256: 1024 x 1024 pairs, no filter"));
+  assert_non_null(strstr(output, "omp           dense     clause "));
+  assert_non_null(strstr(output, "omp           dense     scalars "));
+  assert_non_null(strstr(output, "omp           dense     atomic "));
+  const char* made = getenv("TG_TEST_MODULES");
+  if (made == NULL || strstr(made, "acc") == NULL) return;
+  assert_non_null(strstr(output, "clause                   left out: GCC's OpenACC"));
 }
 
 /* A version beyond the limit is left out with the reason; the others go on. */
@@ -198,6 +225,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_figure_is_written),
       cmocka_unit_test(backends_stand_side_by_side),
+      cmocka_unit_test(dense_sums_by_every_backend),
       cmocka_unit_test(slow_versions_are_left_out),
       cmocka_unit_test(rectangles_and_other_operators),
       cmocka_unit_test(mistakes_are_refused),

@@ -45,10 +45,30 @@ static void ways_cross(void** state) {
   assert_true(tg_scan_cost_crossing(host, best) == 0);
 }
 
+/* The lines of a machine give the machine back. */
+static void a_machine_is_found(void** state) {
+  (void)state;
+  const tg_scan_machine m = {4e12, 50e9, 50e9, 6e-6, 2e-6, 0, 0.5e-9};
+  const double few = 1024;
+  const tg_scan_cost copy = {m.call_s + m.kernel_s, 8 / m.memory};
+  const tg_scan_cost link = {2 * m.call_s, 4 / m.to_host + 4 / m.to_device}, host = {0, m.host_s};
+  const double sweep = m.call_s + m.kernel_s * tg_scan_kernels(TG_SCAN_SWEEP, (size_t)few);
+  const tg_scan_machine found = tg_scan_machine_of(copy, link, host, (size_t)few, sweep);
+  assert_true(near(found.memory, m.memory) && near(found.to_host, m.to_host));
+  assert_true(near(found.to_device, m.to_device) && near(found.host_s, m.host_s));
+  assert_true(fabs(found.call_s - m.call_s) < 1e-15 && fabs(found.kernel_s - m.kernel_s) < 1e-15);
+  const double n = 1 << 24;
+  assert_true(fabs(tg_scan_time(&found, TG_SCAN_HOST, 1 << 24, 4, 4) -
+                   (tg_scan_cost_of(link, n) + tg_scan_cost_of(host, n))) < 1e-9);
+  /* a sweep faster than the copy: noise, and no kernel costs less than nothing */
+  assert_true(tg_scan_machine_of(copy, link, host, (size_t)few, 0).kernel_s == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_found),
       cmocka_unit_test(ways_cross),
+      cmocka_unit_test(a_machine_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
