@@ -5,7 +5,8 @@
  * defined in cli/<name>.c beside the function that runs it. */
 #define TG_CLI_VERBS(X)                                                                            \
   X(md_check)                                                                                      \
-  X(md_energy) X(md_run) X(md_build) X(bench_md_cpu) X(bench_halo) X(bench_motif) X(info)
+  X(md_energy)                                                                                     \
+  X(md_run) X(md_build) X(ci_solve) X(bench_md_cpu) X(bench_halo) X(bench_motif) X(info)
 
 #define DECLARE(name) extern const tg_cli_verb tg_cli_##name##_verb;
 TG_CLI_VERBS(DECLARE)
@@ -17,6 +18,7 @@ static const tg_cli_verb* const VERBS[] = {TG_CLI_VERBS(POINT) NULL};
 
 static const tg_cli_group GROUPS[] = {
     {"md", "molecular dynamics of atoms"},
+    {"ci", "configuration interaction: levels of nuclei and molecules"},
     {"bench", "measurements of throng's speed"},
     {NULL, NULL},
 };

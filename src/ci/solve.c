@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sector in five steps:
+ *   1. the space is counted, and refused if it cannot fit
+ *   2. strings, tables of jumps and, if it is stored, the matrix are made
+ *   3. the eigen-solver finds the lowest states (src/eigen)
+ *   4. H goes; J^2, T^2 ... are made on the same space, one after the other
+ *   5. <v|O|v> of each state labels its level */
+#include "ci/solve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/timer.h"
+
+enum { USUAL_STATES = 10 };
+
+static const double usual_tolerance[] = {[TG_CI_NUCLEUS] = 1e-4, [TG_CI_MOLECULE] = 1e-5};
+
+/* One run of tg_ci_solve. */
+typedef struct run {
+  const tg_ci_problem* problem;
+  const tg_ci_solve_params* params;
+  uint64_t memory;
+  size_t sector; /* at work */
+} run;
+
+tg_ci_solve_params tg_ci_solve_defaults(void) {
+  return (tg_ci_solve_params){.storage = TG_CI_STORAGE_AUTO, .check = TG_EIGEN_CHECK_AUTO};
+}
+
+void tg_ci_spectrum_free(tg_ci_spectrum* spectrum) {
+  if (!spectrum) return;
+  for (size_t s = 0; spectrum->sectors && s < spectrum->sector_count; s++) {
+    tg_ci_space_free(spectrum->sectors[s].space);
+    tg_eigen_result_free(&spectrum->sectors[s].result);
+  }
+  tg_free(spectrum->sectors);
+  tg_free(spectrum->levels);
+  memset(spectrum, 0, sizeof *spectrum);
+}
+
+int tg_ci_twice(double squared) {
+  const double twice = sqrt(fmax(1 + 4 * squared, 0)) - 1;
+  if (!(fabs(twice - round(twice)) <= 0.02)) return -1; /* NAN, too */
+  return (int)round(twice);
+}
+
+/* ---- memory ---- */
+
+static uint64_t memory_of(const tg_ci_solve_params* params) {
+  if (params->memory) return params->memory;
+  const long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (uint64_t)(0.8 * (double)pages * (double)size) : UINT64_MAX;
+}
+
+static tg_status no_product(void* context, int k, const double* x, double* y, size_t ld) {
+  (void)context, (void)k, (void)x, (void)y, (void)ld;
+  return tg_fail(TG_ERR_INTERNAL, "an estimate multiplies nothing");
+}
+
+static tg_eigen_params eigen_params(const run* r, int states, uint64_t memory) {
+  tg_eigen_params e = tg_eigen_defaults();
+  const double tolerance = r->params->tolerance;
+  e.states = states;
+  e.method = r->problem->kind == TG_CI_MOLECULE ? TG_EIGEN_DAVIDSON : TG_EIGEN_LANCZOS;
+  e.tolerance = tolerance > 0 ? tolerance : usual_tolerance[r->problem->kind];
+  e.threads = r->params->threads;
+  e.check = r->params->check;
+  const uint64_t most = (uint64_t)4 << 30;
+  e.memory = (size_t)(memory < most ? memory : most);
+  return e;
+}
+
+/* Bytes of the eigen-solver's vectors, at most the room there is. TG_ERR_MACHINE where the fewest
+ * with which it works do not fit. */
+static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dimension,
+                              uint64_t* bytes) {
+  const uint64_t room = r->memory > need->space ? r->memory - need->space : 0;
+  const tg_eigen_problem problem = {.n = (size_t)dimension, .apply = no_product};
+  if (room == 0 || dimension > room / sizeof(double))
+    return tg_fail(TG_ERR_MACHINE,
+                   "the basis of %.4g states needs %.3g GB for a single vector, and %.3g GB may be "
+                   "used; truncate it (nmax) or allow more memory",
+                   (double)dimension, 8e-9 * (double)dimension, 1e-9 * (double)r->memory);
+  tg_eigen_params e = eigen_params(r, need->states, room);
+  *bytes = tg_eigen_bytes(&problem, &e);
+  return *bytes ? TG_OK : TG_ERR_MACHINE; /* the message is set */
+}
+
+static tg_ci_space_params space_of(const tg_ci_problem* problem, unsigned symmetry) {
+  tg_ci_space_params space = problem->space;
+  space.symmetry = (int)symmetry;
+  return space;
+}
+
+/* Step 1. */
+static tg_status need_of_space(const run* r, tg_ci_need* need) {
+  const tg_ci_problem* p = r->problem;
+  size_t bytes = 0;
+  uint64_t dimension = 0;
+  need->symmetry = p->sectors[r->sector];
+  const tg_ci_space_params space = space_of(p, need->symmetry);
+  TG_TRY(tg_ci_space_estimate(p->h, &space, &dimension, &bytes));
+  need->space = bytes;
+  need->states = r->params->states > 0 ? r->params->states : USUAL_STATES;
+  if ((uint64_t)need->states > dimension) need->states = (int)dimension;
+  return vectors_need(r, need, dimension, &need->vectors);
+}
+
+static tg_ci_operator_params operator_params(const run* r, const tg_ci_need* need) {
+  const uint64_t others = need->space + need->vectors;
+  /* at least one byte: 0 would stand for a choice */
+  return (tg_ci_operator_params){.storage = r->params->storage,
+                                 .memory = r->memory > others ? r->memory - others : 1,
+                                 .threads = r->params->threads};
+}
+
+static void set_peak(tg_ci_need* need) {
+  const tg_ci_operator_facts* f = &need->facts;
+  need->peak = need->space + need->vectors + f->tables +
+               (f->storage == TG_CI_STORAGE_STORED ? f->stored_bytes : 0);
+}
+
+/* ---- a sector ---- */
+
+static tg_status multiply(void* context, int k, const double* x, double* y, size_t ld) {
+  return tg_ci_operator_apply(context, k, x, y, ld);
+}
+
+static tg_status report(void* context, const tg_eigen_progress* progress, tg_eigen_solver* solver) {
+  const run* r = context;
+  (void)solver;
+  return r->params->progress(r->params->context, r->problem, r->sector, progress);
+}
+
+static bool stop_asked(void* context) {
+  const run* r = context;
+  return r->params->interrupted(r->params->context);
+}
+
+static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
+  const tg_eigen_problem problem = {
+      .n = (size_t)s->space->dimension,
+      .context = op,
+      .apply = multiply,
+      .diagonal = r->problem->kind == TG_CI_MOLECULE ? tg_ci_operator_diagonal(op) : NULL};
+  tg_eigen_params e = eigen_params(r, s->need.states, r->memory - s->need.space);
+  if (r->params->progress) e.progress = report;
+  if (r->params->interrupted) e.interrupted = stop_asked;
+  e.context = r;
+  return tg_eigen_solve(&problem, &e, &s->result);
+}
+
+/* <v|O|v> of each state into values, at a distance of TG_CI_LABELS. */
+static tg_status expect(const run* r, const tg_ci_sector* s, const tg_ci_hamiltonian* quantity,
+                        double* values) {
+  /* on the fly: few elements, and a few products only */
+  const tg_ci_operator_params params = {.storage = TG_CI_STORAGE_FLY,
+                                        .threads = r->params->threads};
+  const size_t n = (size_t)s->space->dimension;
+  tg_ci_operator* op = NULL;
+  double* y = NULL;
+  tg_status status = TG_OK;
+  TG_TRY_GOTO(tg_ci_operator_create(quantity, s->space, &params, &op), done);
+  TG_TRY_GOTO(TG_ALLOCATE(n, "a vector", &y), done);
+  for (int i = 0; i < s->result.states; i++) {
+    const double* v = s->result.vectors + (size_t)i * s->result.ld;
+    TG_TRY_GOTO(tg_ci_operator_apply(op, 1, v, y, n), done);
+    double sum = 0;
+    for (size_t k = 0; k < n; k++) sum += v[k] * y[k];
+    values[i * TG_CI_LABELS] = sum;
+  }
+done:
+  tg_free(y);
+  tg_ci_operator_free(op);
+  return status;
+}
+
+/* Steps 4 and 5: the levels of a sector into the list. */
+static tg_status label_levels(const run* r, const tg_ci_sector* s, tg_ci_spectrum* spectrum) {
+  const tg_ci_problem* p = r->problem;
+  const size_t count = (size_t)s->result.states;
+  double* values = NULL;
+  tg_status status = TG_OK;
+  TG_TRY(TG_ALLOCATE(count * TG_CI_LABELS, "labels of levels", &values));
+  for (size_t i = 0; i < count * TG_CI_LABELS; i++) values[i] = NAN;
+  for (int k = 0; k < TG_CI_LABELS; k++)
+    if (p->label[k]) TG_TRY_GOTO(expect(r, s, p->label[k], values + k), done);
+  for (size_t i = 0; i < count; i++) {
+    tg_ci_level* level = &spectrum->levels[spectrum->level_count++];
+    *level = (tg_ci_level){.sector = r->sector,
+                           .number = i,
+                           .symmetry = s->need.symmetry,
+                           .energy = s->result.values[i],
+                           .residual = s->result.residuals[i],
+                           .error = s->result.errors[i]};
+    memcpy(level->squared, values + i * TG_CI_LABELS, sizeof level->squared);
+  }
+done:
+  tg_free(values);
+  return status;
+}
+
+static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
+  tg_ci_sector* s = &spectrum->sectors[r->sector];
+  tg_ci_operator* op = NULL;
+  tg_status status = TG_OK;
+  const double start = tg_time_now();
+  TG_TRY(need_of_space(r, &s->need)); /* 1 */
+  const tg_ci_space_params space = space_of(r->problem, s->need.symmetry);
+  const tg_ci_operator_params params = operator_params(r, &s->need);
+  TG_TRY_GOTO(tg_ci_space_make(r->problem->h, &space, &s->space), done); /* 2 */
+  TG_TRY_GOTO(tg_ci_operator_create(r->problem->h, s->space, &params, &op), done);
+  s->need.facts = tg_ci_operator_facts_of(op);
+  set_peak(&s->need);
+  s->setup_s = tg_time_now() - start;
+  TG_TRY_GOTO(find_states(r, op, s), done); /* 3 */
+  s->solve_s = tg_time_now() - start - s->setup_s;
+  tg_ci_operator_free(op);
+  op = NULL;
+  TG_TRY_GOTO(label_levels(r, s, spectrum), done); /* 4, 5 */
+  s->labels_s = tg_time_now() - start - s->setup_s - s->solve_s;
+done:
+  tg_ci_operator_free(op);
+  return status;
+}
+
+/* ---- all of it ---- */
+
+static int by_energy(const void* a, const void* b) {
+  const tg_ci_level *x = a, *y = b;
+  if (x->energy != y->energy) return x->energy < y->energy ? -1 : 1;
+  return x->sector < y->sector ? -1 : x->sector > y->sector;
+}
+
+/* Room for levels; more states than there are is a mistake. */
+static tg_status check_states(const tg_ci_problem* p, const tg_ci_solve_params* params,
+                              size_t* room) {
+  uint64_t all = 0;
+  const int states = params->states > 0 ? params->states : USUAL_STATES;
+  if (params->states < 0)
+    return tg_fail(TG_ERR_INPUT, "%d states; at least one is needed", params->states);
+  if (!(params->tolerance >= 0) || !isfinite(params->tolerance))
+    return tg_fail(TG_ERR_INPUT, "the tolerance is %g; it must be above 0", params->tolerance);
+  *room = 0;
+  for (size_t s = 0; s < p->sector_count; s++) {
+    const uint64_t dimension = tg_ci_problem_dimension(p, p->sectors[s]);
+    if (dimension > all) all = dimension;
+    *room += dimension < (uint64_t)states ? (size_t)dimension : (size_t)states;
+  }
+  if (params->states > 0 && (uint64_t)params->states > all)
+    return tg_fail(TG_ERR_INPUT, "%d states are asked for; there are only %llu of this M%s",
+                   params->states, (unsigned long long)all,
+                   p->sector_count > 1 ? " in the largest symmetry" : " and symmetry");
+  return TG_OK;
+}
+
+tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
+                               size_t sector, tg_ci_need* out) {
+  const run r = {problem, params, memory_of(params), sector};
+  tg_ci_need need = {0};
+  tg_ci_space* space = NULL;
+  TG_TRY(need_of_space(&r, &need));
+  const tg_ci_space_params wanted = space_of(problem, need.symmetry);
+  const tg_ci_operator_params of_operator = operator_params(&r, &need);
+  TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));
+  const tg_status status = tg_ci_operator_estimate(problem->h, space, &of_operator, &need.facts);
+  tg_ci_space_free(space);
+  TG_TRY(status);
+  set_peak(&need);
+  *out = need;
+  return TG_OK;
+}
+
+tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* params,
+                      tg_ci_spectrum* out) {
+  tg_status status = TG_OK;
+  tg_ci_spectrum spectrum = {0};
+  run r = {problem, params, memory_of(params), 0};
+  const double start = tg_time_now();
+  size_t room = 0;
+  TG_TRY(check_states(problem, params, &room));
+  TG_TRY_GOTO(TG_ALLOCATE(problem->sector_count, "sectors", &spectrum.sectors), failed);
+  spectrum.sector_count = problem->sector_count;
+  TG_TRY_GOTO(TG_ALLOCATE(room, "levels", &spectrum.levels), failed);
+  for (r.sector = 0; r.sector < problem->sector_count; r.sector++)
+    TG_TRY_GOTO(solve_sector(&r, &spectrum), failed);
+  qsort(spectrum.levels, spectrum.level_count, sizeof *spectrum.levels, by_energy);
+  spectrum.seconds = tg_time_now() - start;
+  *out = spectrum;
+  return TG_OK;
+failed:
+  tg_ci_spectrum_free(&spectrum);
+  return status;
+}

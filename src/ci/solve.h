@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/solve.h  The lowest levels of a problem: sector by sector a space, the Hamiltonian on
+ * it and the eigen-solver; then J, T or S of each state from its expectation values. */
+#ifndef TG_CI_SOLVE_H
+#define TG_CI_SOLVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ci/operator.h"
+#include "ci/problem.h"
+#include "eigen/eigen.h"
+
+/** Start from tg_ci_solve_defaults(). */
+typedef struct tg_ci_solve_params {
+  int states;       /* of each sector; 0: ten, or as many as there are */
+  double tolerance; /* of residuals, MeV or Ha; 0: 1e-4 MeV, 1e-5 Ha */
+  tg_ci_storage storage;
+  uint64_t memory; /* bytes for all of it; 0: 80 % of what the machine has free */
+  int threads;     /* 0: all of OpenMP's */
+  tg_eigen_check check;
+
+  /** Between two steps of the eigen-solver. May be NULL. A failure ends the run. */
+  tg_status (*progress)(void* context, const tg_ci_problem* problem, size_t sector,
+                        const tg_eigen_progress* progress);
+  bool (*interrupted)(void* context); /* true: TG_ERR_INTERRUPTED soon. NULL: never */
+  void* context;
+} tg_ci_solve_params;
+
+/** What a sector needs. */
+typedef struct tg_ci_need {
+  unsigned symmetry;
+  int states;       /* that will be looked for */
+  uint64_t space;   /* bytes of the strings */
+  uint64_t vectors; /* bytes of the eigen-solver */
+  uint64_t peak;    /* bytes of all at once */
+  tg_ci_operator_facts facts;
+} tg_ci_need;
+
+typedef struct tg_ci_sector {
+  tg_ci_need need;
+  tg_ci_space* space;
+  tg_eigen_result result;            /* values in MeV or Ha, vectors in the order of the space */
+  double setup_s, solve_s, labels_s; /* wall time */
+} tg_ci_sector;
+
+typedef struct tg_ci_level {
+  size_t sector, number; /* state of that sector */
+  unsigned symmetry;
+  double energy, residual, error;
+  double squared[TG_CI_LABELS]; /* <J^2> or <S^2>, <T^2>, <Hcm> - 3/2 hw; NAN: not known */
+} tg_ci_level;
+
+typedef struct tg_ci_spectrum {
+  tg_ci_sector* sectors; /* [sector_count], as the problem's */
+  size_t sector_count;
+  tg_ci_level* levels; /* [level_count], of all sectors, rising */
+  size_t level_count;
+  double seconds; /* wall time of all */
+} tg_ci_spectrum;
+
+tg_ci_solve_params tg_ci_solve_defaults(void);
+
+/** What solving a sector of the problem would take. Makes the tables of jumps, but nothing of the
+ * size of the space. */
+tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
+                               size_t sector, tg_ci_need* out);
+
+/** TG_ERR_INPUT where more states are asked for than all sectors have (of a smaller sector all are
+ * found); TG_ERR_MACHINE where memory does not do, before anything of that size is allocated;
+ * TG_ERR_NUMERICS, TG_ERR_INTERRUPTED from the eigen-solver. */
+tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* params,
+                      tg_ci_spectrum* out);
+/** Accepts a zeroed or half-built one. */
+void tg_ci_spectrum_free(tg_ci_spectrum* spectrum);
+
+/** Twice the x of x (x + 1) = squared, where that is a whole number to within 0.02; otherwise -1,
+ * as for two levels closer than the tolerance that share each other's states. */
+int tg_ci_twice(double squared);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ci_job.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "ci/input/builtin.h"
+
+tg_cli_ci_options tg_cli_ci_defaults(void) {
+  return (tg_cli_ci_options){.storage = "auto",
+                             .check = "auto",
+                             .states = TG_CI_UNSET,
+                             .threads = TG_CI_UNSET,
+                             .memory_gb = -1,
+                             .tolerance = -1,
+                             .problem = tg_ci_problem_defaults()};
+}
+
+/* ---- inputs ---- */
+
+/* Names of built-in interactions may be given without their prefix, where no file has the name. */
+static tg_status full_name(const char* word, char** out) {
+  char name[4096];
+  const bool known = tg_compare_nocase(word, "usdb") == 0 ||
+                     tg_compare_nocase(word, "ckpot") == 0 || strncmp(word, "sdi:", 4) == 0;
+  const bool short_form = known && !tg_path_exists(word);
+  const int length =
+      snprintf(name, sizeof name, "%s%s", short_form ? TG_CI_BUILTIN_PREFIX : "", word);
+  if (length < 0 || (size_t)length >= sizeof name)
+    return tg_fail(TG_ERR_INPUT, "the name of an input is longer than %zu letters",
+                   sizeof name - 1);
+  return tg_copy_text(name, out);
+}
+
+static tg_status read_inputs(const tg_cli_ci_options* o, tg_cli_ci_job* job) {
+  tg_ci_source sources[TG_CLI_LIST_SIZE] = {0};
+  if (o->formats.count > o->inputs.count)
+    return tg_fail(TG_ERR_INPUT,
+                   "--format is given %d times for %d inputs; give it as often at most",
+                   o->formats.count, o->inputs.count);
+  for (int i = 0; i < o->inputs.count; i++) {
+    TG_TRY(full_name(o->inputs.items[i], &job->paths[i]));
+    sources[i].path = job->paths[i];
+    if (o->scale) TG_TRY(tg_ci_scale_parse(o->scale, &sources[i]));
+    if (i < o->formats.count && tg_compare_nocase(o->formats.items[i], "auto") != 0)
+      TG_TRY(tg_ci_format_parse(o->formats.items[i], &sources[i].format));
+  }
+  return tg_ci_input_read(sources, (size_t)o->inputs.count, &job->input);
+}
+
+/* ---- the numbers ---- */
+
+static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* solve) {
+  *solve = tg_ci_solve_defaults();
+  if (o->states != TG_CI_UNSET && o->states < 1)
+    return tg_fail(TG_ERR_INPUT, "--states %d: a number above 0 was expected", o->states);
+  if (o->threads != TG_CI_UNSET && (o->threads < 1 || o->threads > 4096))
+    return tg_fail(TG_ERR_INPUT, "--threads %d: a number from 1 to 4096 was expected", o->threads);
+  if (o->memory_gb != -1 && !(o->memory_gb > 0 && o->memory_gb < 1e9))
+    return tg_fail(TG_ERR_INPUT, "--memory %g: gigabytes, above 0, were expected", o->memory_gb);
+  if (o->tolerance != -1 && !(o->tolerance > 0))
+    return tg_fail(TG_ERR_INPUT, "--tolerance %g: a number above 0 was expected", o->tolerance);
+  if (o->states != TG_CI_UNSET) solve->states = o->states;
+  if (o->threads != TG_CI_UNSET) solve->threads = o->threads;
+  if (o->memory_gb != -1) solve->memory = (uint64_t)(1e9 * o->memory_gb);
+  if (o->tolerance != -1) solve->tolerance = o->tolerance;
+  for (int s = TG_CI_STORAGE_AUTO; s <= TG_CI_STORAGE_FLY; s++)
+    if (strcmp(o->storage, tg_ci_storage_name((tg_ci_storage)s)) == 0)
+      solve->storage = (tg_ci_storage)s;
+  if (strcmp(o->check, "always") == 0) solve->check = TG_EIGEN_CHECK_ALWAYS;
+  if (strcmp(o->check, "off") == 0) solve->check = TG_EIGEN_CHECK_OFF;
+  return TG_OK;
+}
+
+static bool is_asked(const tg_ci_input* input, const tg_ci_problem_params* p) {
+  if (input->kind == TG_CI_MOLECULE) return true;
+  return p->protons != TG_CI_UNSET || p->neutrons != TG_CI_UNSET;
+}
+
+tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_ci_job* out) {
+  tg_status status = TG_OK;
+  tg_ci_problem_params params = options->problem;
+  memset(out, 0, sizeof *out);
+  if (options->parity) params.parity = strchr(options->parity, '-') ? -1 : 1;
+  TG_TRY(read_numbers(options, &out->solve));
+  TG_TRY_GOTO(read_inputs(options, out), failed);
+  out->asked = is_asked(&out->input, &params);
+  if (needed || out->asked)
+    TG_TRY_GOTO(tg_ci_problem_make(&out->input, &params, &out->problem), failed);
+  return TG_OK;
+failed:
+  tg_cli_ci_close(out);
+  return status;
+}
+
+void tg_cli_ci_close(tg_cli_ci_job* job) {
+  tg_ci_problem_free(&job->problem);
+  tg_ci_input_free(&job->input);
+  for (int i = 0; i < TG_CLI_LIST_SIZE; i++) TG_FREE(job->paths[i]);
+}
+
+/* ---- words ---- */
+
+static const char* plural(int count) { return count == 1 ? "" : "s"; }
+
+void tg_cli_ci_describe(const tg_ci_problem* p, char* out, size_t size) {
+  const int a = p->particles[0], b = p->particles[1];
+  if (p->kind == TG_CI_MOLECULE) {
+    snprintf(out, size, "%d electron%s with spin up, %d with spin down", a, plural(a), b);
+    return;
+  }
+  const double core = p->input->model.core_mass;
+  int used = snprintf(out, size, "%d proton%s and %d neutron%s", a, plural(a), b, plural(b));
+  if (used < 0 || (size_t)used >= size) return;
+  if (core > 0)
+    snprintf(out + used, size - (size_t)used, " outside a core of mass %g (A = %g)", core, p->mass);
+  else if (core < 0)
+    snprintf(out + used, size - (size_t)used, " outside a core that the input does not name");
+}
+
+void tg_cli_ci_symmetry(const tg_ci_problem* p, unsigned symmetry, char* out, size_t size) {
+  if (p->kind == TG_CI_NUCLEUS)
+    snprintf(out, size, "%s parity", symmetry ? "negative" : "positive");
+  else
+    snprintf(out, size, "irrep %u", symmetry + 1);
+}
+
+void tg_cli_ci_json_symmetry(const tg_ci_problem* p, unsigned symmetry, tg_json* json) {
+  if (p->kind == TG_CI_NUCLEUS)
+    tg_json_int(json, "parity", symmetry ? -1 : 1);
+  else
+    tg_json_int(json, "irrep", (long long)symmetry + 1);
+}
+
+void tg_cli_ci_json_problem(const tg_cli_ci_job* job, tg_json* json) {
+  const tg_ci_problem* p = &job->problem;
+  const bool nucleus = job->input.kind == TG_CI_NUCLEUS;
+  tg_json_text(json, "kind", nucleus ? "nucleus" : "molecule");
+  tg_json_open_array(json, "inputs");
+  for (size_t i = 0; i < job->input.fact_count; i++) {
+    tg_json_open_object(json, NULL);
+    tg_json_text(json, "path", job->input.facts[i].path);
+    tg_json_text(json, "format", tg_ci_format_name(job->input.facts[i].format));
+    tg_json_close_object(json);
+  }
+  tg_json_close_array(json);
+  if (!job->asked) return;
+  tg_json_int(json, nucleus ? "protons" : "spin_up", p->particles[0]);
+  tg_json_int(json, nucleus ? "neutrons" : "spin_down", p->particles[1]);
+  tg_json_int(json, nucleus ? "two_m" : "two_sz", p->two_m);
+  if (!nucleus) return;
+  if (p->mass > 0) tg_json_double(json, "mass_number", p->mass);
+  if (p->hw > 0) tg_json_double(json, "hw_MeV", p->hw);
+  if (p->least_weight >= 0) tg_json_int(json, "least_weight", p->least_weight);
+}

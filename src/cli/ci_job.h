@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file cli/ci_job.h  What the verbs of `throng ci` share: options, inputs, the problem and its
+ * words. */
+#ifndef TG_CLI_CI_JOB_H
+#define TG_CLI_CI_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "ci/solve.h"
+#include "cli/options.h"
+
+/** The options; starts from tg_cli_ci_defaults(). */
+typedef struct tg_cli_ci_options {
+  tg_cli_list inputs, formats;
+  const char *scale, *parity, *storage, *check;
+  int states, threads;
+  double memory_gb, tolerance;
+  tg_ci_problem_params problem;
+} tg_cli_ci_options;
+
+/** An input, and what is asked about it. */
+typedef struct tg_cli_ci_job {
+  char* paths[TG_CLI_LIST_SIZE]; /* as read: names of built-in interactions in full */
+  tg_ci_input input;
+  bool asked; /* numbers of particles are known, so there is a problem */
+  tg_ci_problem problem;
+  tg_ci_solve_params solve; /* without callbacks */
+} tg_cli_ci_job;
+
+tg_cli_ci_options tg_cli_ci_defaults(void);
+
+/** Reads the inputs and makes the problem. needed: it is an error where nothing says how many
+ * particles there are. */
+tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_ci_job* out);
+void tg_cli_ci_close(tg_cli_ci_job* job);
+
+/** "4 protons and 4 neutrons outside a core of mass 16 (A = 24)", "5 + 5 electrons". */
+void tg_cli_ci_describe(const tg_ci_problem* problem, char* out, size_t size);
+/** "positive parity", "irrep 3". */
+void tg_cli_ci_symmetry(const tg_ci_problem* problem, unsigned symmetry, char* out, size_t size);
+/** The inputs and the numbers of particles, as members of an object. */
+void tg_cli_ci_json_problem(const tg_cli_ci_job* job, tg_json* json);
+void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg_json* json);
+
+/* What one option of a list is; `options` is the member of the verb's structure. */
+#define TG_CLI_CI_OPTION(type, field) offsetof(type, options.field)
+/* clang-format off */
+#define TG_CLI_CI_OPTIONS(type)                                                                    \
+  {"input", 'i', TG_CLI_LIST, TG_CLI_CI_OPTION(type, inputs), "FILE",                              \
+   "interaction, orbits or integrals, or the built-in usdb, ckpot, sdi:...; several add up", true},\
+  {"format", 0, TG_CLI_LIST, TG_CLI_CI_OPTION(type, formats), "NAME",                              \
+   "format of the inputs in their order (default: looked at)", false},                             \
+  {"scale", 0, TG_CLI_TEXT, TG_CLI_CI_OPTION(type, scale), "A0,p",                                 \
+   "two-body elements times (A0/A)^p, or none (default: what the input says)", false},             \
+  {"protons", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.protons), "N",                         \
+   "protons outside the core (default: 0 where neutrons are given)", false},                       \
+  {"neutrons", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.neutrons), "N",                       \
+   "neutrons outside the core (default: 0 where protons are given)", false},                       \
+  {"two-m", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.two_m), "N",                             \
+   "twice M: levels of J >= M are found (default 0 or 1)", false},                                 \
+  {"parity", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, parity), "+|-|1|-1",                         \
+   "of the states (default: both; with --nmax that of the highest excitations)", false},           \
+  {"nmax", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.nmax), "N",                               \
+   "most oscillator quanta above the lowest configuration (default: no limit)", false},            \
+  {"hw", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, problem.hw), "MEV",                              \
+   "oscillator energy (default: the input's)", false},                                             \
+  {"trel", 0, TG_CLI_FLAG, TG_CLI_CI_OPTION(type, problem.relative_kinetic), NULL,                 \
+   "adds the relative kinetic energy", false},                                                     \
+  {"beta-cm", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, problem.beta_cm), "X",                      \
+   "adds X (Hcm - 3/2 hw): states with an excited centre of mass go up (default 0)", false},       \
+  {"electrons", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.electrons), "N",                     \
+   "of a molecule (default: the input's)", false},                                                 \
+  {"two-sz", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.two_sz), "N",                           \
+   "twice Sz (default: the input's)", false},                                                      \
+  {"irrep", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.irrep), "N",                             \
+   "of a molecule's states, in the input's numbers (default: each of them)", false},               \
+  {"states", 'n', TG_CLI_INT, TG_CLI_CI_OPTION(type, states), "N",                                 \
+   "lowest states of each parity or irrep (default: 10, or all there are)", false},                \
+  {"storage", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, storage), "auto|stored|fly",                \
+   "keep the Hamiltonian's elements, or compute them again for each product (default auto)",       \
+   false},                                                                                         \
+  {"threads", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, threads), "N",                                 \
+   "OpenMP threads (default: all processors)", false},                                             \
+  {"memory", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, memory_gb), "GB",                            \
+   "that may be used (default: 80 % of what is free)", false}
+/* clang-format on */
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "cli/ci_report.h"
+#include "cli/cli.h"
+
+typedef struct fields {
+  tg_cli_ci_options options;
+  const char* json_file;
+  bool json;
+} fields;
+
+static const tg_cli_option options[] = {
+    TG_CLI_CI_OPTIONS(fields),
+    {"tolerance", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(fields, tolerance), "X",
+     "largest norm of H v - E v, MeV or Ha (default 1e-4 MeV, 1e-5 Ha)", false},
+    {"check", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(fields, check), "auto|always|off",
+     "look for levels that the run may have missed: where needed, by another run in any case, or "
+     "not at all (default auto)",
+     false},
+    {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print JSON", false},
+    {"json-file", 0, TG_CLI_TEXT, offsetof(fields, json_file), "FILE",
+     "write the JSON into a file, beside the table", false},
+    {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
+};
+
+/* A line on the terminal: where the sector is, its lowest energies, the worst residual. */
+static tg_status show_progress(void* context, const tg_ci_problem* problem, size_t sector,
+                               const tg_eigen_progress* p) {
+  static const char* const phases[] = {[TG_EIGEN_MAIN] = "states",
+                                       [TG_EIGEN_CHECK] = "missed levels",
+                                       [TG_EIGEN_VERIFY] = "residuals",
+                                       [TG_EIGEN_DONE] = "done"};
+  char symmetry[64];
+  double worst = 0;
+  (void)context;
+  tg_cli_ci_symmetry(problem, problem->sectors[sector], symmetry, sizeof symmetry);
+  fprintf(stderr, "\r%s, %s: %lld products, %d of %d", symmetry, phases[p->phase],
+          (long long)p->products, p->converged, p->states);
+  for (int i = 0; i < p->known && i < 3; i++)
+    fprintf(stderr, "%s%.5f", i ? " " : "   ", p->values[i]);
+  for (int i = 0; i < p->known; i++)
+    if (p->residuals[i] > worst) worst = p->residuals[i];
+  if (p->known) fprintf(stderr, " %s   residual %.0e", tg_ci_problem_unit(problem), worst);
+  fprintf(stderr, "   %.0f s\033[K", p->seconds);
+  fflush(stderr);
+  return TG_OK;
+}
+
+static bool interrupted(void* context) {
+  (void)context;
+  return tg_interrupt_requested();
+}
+
+static tg_status write_results(const fields* f, const tg_cli_ci_job* job,
+                               const tg_ci_spectrum* spectrum) {
+  if (f->json_file) {
+    tg_new_file file;
+    TG_TRY(tg_new_file_open(f->json_file, &file));
+    tg_cli_ci_json(file.stream, job, spectrum);
+    TG_TRY(tg_new_file_commit(&file));
+  }
+  if (f->json)
+    tg_cli_ci_json(stdout, job, spectrum);
+  else
+    tg_cli_ci_print(stdout, job, spectrum);
+  return TG_OK;
+}
+
+static tg_status run(int argc, char** argv) {
+  fields f = {.options = tg_cli_ci_defaults()};
+  static tg_cli_ci_job job;
+  TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
+  if (!tg_cli_speaks()) return TG_OK;
+  if (f.json_file) TG_TRY(tg_new_file_check(f.json_file));
+  TG_TRY(tg_cli_ci_open(&f.options, true, &job));
+  const bool terminal = isatty(STDERR_FILENO);
+  if (!f.json)
+    for (size_t i = 0; i < job.input.notes.count; i++)
+      fprintf(stderr, "Note: %s\n", job.input.notes.line[i]);
+  job.solve.progress = terminal ? show_progress : NULL;
+  job.solve.interrupted = interrupted;
+  tg_ci_spectrum spectrum = {0};
+  tg_status status = tg_ci_solve(&job.problem, &job.solve, &spectrum);
+  if (terminal) fputs("\r\033[K", stderr);
+  if (status == TG_OK) status = write_results(&f, &job, &spectrum);
+  tg_ci_spectrum_free(&spectrum);
+  tg_cli_ci_close(&job);
+  return status;
+}
+
+static const tg_cli_example examples[] = {
+    {"throng ci solve -i usdb --protons 2 --neutrons 2", "the ten lowest levels of 20Ne"},
+    {"throng ci solve -i ckpot --protons 4 --neutrons 4 --states 5 --json-file carbon.json",
+     "12C; table on the terminal, and everything as JSON"},
+    {NULL, NULL},
+};
+
+const tg_cli_verb tg_cli_ci_solve_verb = {
+    .name = "ci solve",
+    .summary = "lowest levels of a nucleus or a molecule",
+    .usage = "-i FILE ... [--protons N --neutrons N | --electrons N] [options]",
+    .text =
+        "Diagonalises the Hamiltonian that the inputs give in the space of all states with one M "
+        "and prints the lowest levels with J and isospin T (molecules: spin S), parity (irrep) and "
+        "the norm of the residual. Energies of nuclei are relative to the core.\n\nEach parity or "
+        "irrep is a calculation of its own, unless one is chosen. Where the states that were found "
+        "do not prove that no level is missing, another run looks for it; --check says whether. "
+        "docs/formats.md has the formats of inputs.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
