@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "base/memory.h"
 #include "base/timer.h"
@@ -69,7 +72,9 @@ static tg_eigen_params eigen_params(const run* r, int states, uint64_t memory) {
   e.tolerance = tolerance > 0 ? tolerance : usual_tolerance[r->problem->kind];
   e.threads = r->params->threads;
   e.check = r->params->check;
-  const uint64_t most = (uint64_t)4 << 30;
+  /* beyond 4 GiB a quarter of the room is left to the operator */
+  const uint64_t usual = (uint64_t)4 << 30, large = memory - memory / 4;
+  const uint64_t most = usual > large ? usual : large;
   e.memory = (size_t)(memory < most ? memory : most);
   return e;
 }
@@ -258,6 +263,28 @@ static tg_status check_states(const tg_ci_problem* p, const tg_ci_solve_params* 
   return TG_OK;
 }
 
+/* Seconds of a core for an element done in lanes, one by one on the fly, stored; for a number of a
+ * vector, made orthogonal to a basis of some 60. Products: 60 and 16 for each state, as the cases
+ * of docs/eigen.md took. */
+static double seconds_for(const tg_ci_need* need, int threads) {
+  static const double lane = 0.25e-9, single = 3.6e-9, stored = 1e-9, orthogonal = 5e-8;
+  const tg_ci_operator_facts* f = &need->facts;
+  const double pairs = (double)f->pairs, lanes = (double)f->lane_pairs;
+  const double product =
+      f->storage == TG_CI_STORAGE_STORED ? stored * pairs : lane * lanes + single * (pairs - lanes);
+  const double products = fmin(60 + 16.0 * need->states, 2 * (double)f->dimension);
+  return products * (product + orthogonal * (double)f->dimension) / threads;
+}
+
+static int threads_of(const tg_ci_solve_params* params) {
+#ifdef _OPENMP
+  return params->threads > 0 ? params->threads : omp_get_max_threads();
+#else
+  (void)params;
+  return 1;
+#endif
+}
+
 tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
                                size_t sector, tg_ci_need* out) {
   const run r = {problem, params, memory_of(params), sector};
@@ -271,6 +298,7 @@ tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_p
   tg_ci_space_free(space);
   TG_TRY(status);
   set_peak(&need);
+  need.seconds = seconds_for(&need, threads_of(params));
   *out = need;
   return TG_OK;
 }

@@ -35,6 +35,7 @@ typedef struct tg_ci_need {
   uint64_t vectors; /* bytes of the eigen-solver */
   uint64_t peak;    /* bytes of all at once */
   tg_ci_operator_facts facts;
+  double seconds; /* wall time, roughly: by rates of one machine (docs/performance.md), idle */
 } tg_ci_need;
 
 typedef struct tg_ci_sector {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs `throng ci solve` on interactions that need no file, on the files of tests/ci/data, on the
+/* Runs `throng ci` on interactions that need no file, on the files of tests/ci/data, on the
  * reference where that is at hand, and on what it must refuse. */
 /* clang-format off */
 #include <setjmp.h>
@@ -106,6 +106,32 @@ static void molecules_of_one_kind_agree(void** state) {
   }
   assert_int_equal(ci_run("solve -i tests/ci/data/rhf.fcidump --two-sz 2 --states 1 --json"), 0);
   ci_close(ci_first("energy_Ha"), triplet, CI_MOLECULAR_TOLERANCE, "the lowest triplet");
+}
+
+/* 93,710 states and their pairs by two other programs; the 1,087,455,228 states of 56Ni are
+ * counted, and not kept. */
+static void check_counts_and_estimates(void** state) {
+  (void)state;
+  assert_int_equal(ci_run("check -i usdb"), 0);
+  assert_non_null(strstr(ci_output, "core: 8 protons, 8 neutrons"));
+  assert_non_null(strstr(ci_output, "(18/A)^0.3"));
+  assert_non_null(strstr(ci_output, "-3.92570"));
+  assert_null(strstr(ci_output, "matrix elements"));
+  assert_int_equal(ci_run("check -i usdb --protons 6 --neutrons 6"), 0);
+  assert_non_null(strstr(ci_output, "93710"));
+  assert_non_null(strstr(ci_output, "25253854 matrix elements"));
+  assert_int_equal(ci_run("check -i usdb --protons 2 --neutrons 2 --json"), 0);
+  ci_close(ci_first("dimension"), 640, 0, "20Ne");
+  ci_close(ci_first("pairs"), 54624, 0, "20Ne");
+  assert_int_equal(ci_run("check -i sdi:0f7/2,1p3/2,0f5/2,1p1/2:AT0=1,AT1=1,Z=20,N=20 --protons 8 "
+                          "--neutrons 8 --memory 4 --json"),
+                   0);
+  assert_non_null(strstr(ci_output, "1087455228"));
+  assert_non_null(strstr(ci_output, "impossible"));
+  assert_int_equal(ci_run("check -i tests/ci/data/rhf.fcidump"), 0);
+  assert_non_null(strstr(ci_output, "4 electrons, 2Sz = 0"));
+  assert_int_equal(ci_run("check -i usdb --protons 13"), 2);
+  assert_int_equal(ci_run("check -i missing.snt"), 2);
 }
 
 static void a_table_and_a_file_are_written(void** state) {
@@ -253,6 +279,7 @@ int main(void) {
       cmocka_unit_test(sd_shell_nuclei),
       cmocka_unit_test(every_m_shows_the_same_levels),
       cmocka_unit_test(molecules_of_one_kind_agree),
+      cmocka_unit_test(check_counts_and_estimates),
       cmocka_unit_test(a_table_and_a_file_are_written),
       cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(an_interrupted_run_says_so),
