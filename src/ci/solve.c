@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "base/memory.h"
 #include "base/timer.h"
@@ -276,13 +273,12 @@ static double seconds_for(const tg_ci_need* need, int threads) {
   return products * (product + orthogonal * (double)f->dimension) / threads;
 }
 
+/* As many as a parallel region has; one where pragmas mean nothing. */
 static int threads_of(const tg_ci_solve_params* params) {
-#ifdef _OPENMP
-  return params->threads > 0 ? params->threads : omp_get_max_threads();
-#else
-  (void)params;
-  return 1;
-#endif
+  int count = 0;
+#pragma omp parallel reduction(+ : count)
+  count += 1;
+  return params->threads > 0 ? params->threads : count;
 }
 
 tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
