@@ -4,7 +4,8 @@
  *   2. strings, tables of jumps and, if it is stored, the matrix are made
  *   3. the eigen-solver finds the lowest states (src/eigen)
  *   4. H goes; J^2, T^2 ... are made on the same space, one after the other
- *   5. <v|O|v> of each state labels its level */
+ *   5. states of levels that are too close to tell apart are chosen by J^2; <v|O|v> of each state
+ *      labels its level */
 #include "ci/solve.h"
 
 #include <math.h>
@@ -14,8 +15,9 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
+#include "eigen/small.h"
 
-enum { USUAL_STATES = 10 };
+enum { USUAL_STATES = 10, MOST_CLOSE = 32 /* levels parted at once */ };
 
 static const double usual_tolerance[] = {[TG_CI_NUCLEUS] = 1e-4, [TG_CI_MOLECULE] = 1e-5};
 
@@ -156,8 +158,69 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   return tg_eigen_solve(&problem, &e, &s->result);
 }
 
-/* <v|O|v> of each state into values, at a distance of TG_CI_LABELS. */
-static tg_status expect(const run* r, const tg_ci_sector* s, const tg_ci_hamiltonian* quantity,
+static double dot(size_t n, const double* x, const double* y) {
+  double sum = 0;
+  for (size_t k = 0; k < n; k++) sum += x[k] * y[k];
+  return sum;
+}
+
+/* v_a = sum_b v_b turn[b,a] of the `count` states from first; energies and bounds with them. */
+static void turn_states(tg_ci_sector* s, int first, int count, const double* turn) {
+  const size_t n = (size_t)s->space->dimension, ld = s->result.ld;
+  double* v = s->result.vectors + (size_t)first * ld;
+  double old[MOST_CLOSE], energy[MOST_CLOSE] = {0}, residual[MOST_CLOSE] = {0},
+                          error[MOST_CLOSE] = {0};
+  for (size_t k = 0; k < n; k++) {
+    for (int b = 0; b < count; b++) old[b] = v[(size_t)b * ld + k];
+    for (int a = 0; a < count; a++) {
+      double sum = 0;
+      for (int b = 0; b < count; b++) sum += old[b] * turn[a * count + b];
+      v[(size_t)a * ld + k] = sum;
+    }
+  }
+  const double* was = s->result.values + first;
+  for (int a = 0; a < count; a++) {
+    for (int b = 0; b < count; b++) energy[a] += turn[a * count + b] * turn[a * count + b] * was[b];
+    for (int b = 0; b < count; b++) {
+      const double off = fabs(was[b] - energy[a]);
+      residual[a] += fabs(turn[a * count + b]) * (s->result.residuals[first + b] + off);
+      error[a] = fmax(error[a], s->result.errors[first + b] + off);
+    }
+  }
+  memcpy(s->result.values + first, energy, (size_t)count * sizeof *energy);
+  memcpy(s->result.residuals + first, residual, (size_t)count * sizeof *residual);
+  memcpy(s->result.errors + first, error, (size_t)count * sizeof *error);
+}
+
+/* States of levels closer than the tolerance may be any mixture: those are taken that have a J (or
+ * S) of their own, the eigenvectors of J^2 among them. op: J^2; y: [dimension]. */
+static tg_status part_close(tg_ci_sector* s, const tg_ci_operator* op, double* y) {
+  const size_t n = (size_t)s->space->dimension, ld = s->result.ld;
+  const double* energy = s->result.values;
+  double j2[MOST_CLOSE * MOST_CLOSE], values[MOST_CLOSE];
+  for (int first = 0, end; first < s->result.states; first = end) {
+    for (end = first + 1; end < s->result.states && end - first < MOST_CLOSE; end++)
+      if (energy[end] - energy[end - 1] > 2 * s->result.tolerance) break;
+    const int count = end - first;
+    double mixed = 0;
+    for (int a = 0; count > 1 && a < count; a++) {
+      TG_TRY(tg_ci_operator_apply(op, 1, s->result.vectors + (size_t)(first + a) * ld, y, n));
+      for (int b = 0; b <= a; b++) {
+        const double element = dot(n, s->result.vectors + (size_t)(first + b) * ld, y);
+        j2[a * count + b] = j2[b * count + a] = element;
+        if (b < a) mixed = fmax(mixed, fabs(element));
+      }
+    }
+    if (mixed < 1e-6) continue;
+    TG_TRY(tg_small_eigen(count, j2, count, values));
+    turn_states(s, first, count, j2);
+  }
+  return TG_OK;
+}
+
+/* <v|O|v> of each state into values, at a distance of TG_CI_LABELS. part: first make the states
+ * ones of this quantity where levels are close. */
+static tg_status expect(const run* r, tg_ci_sector* s, const tg_ci_hamiltonian* quantity, bool part,
                         double* values) {
   /* on the fly: few elements, and a few products only */
   const tg_ci_operator_params params = {.storage = TG_CI_STORAGE_FLY,
@@ -168,12 +231,11 @@ static tg_status expect(const run* r, const tg_ci_sector* s, const tg_ci_hamilto
   tg_status status = TG_OK;
   TG_TRY_GOTO(tg_ci_operator_create(quantity, s->space, &params, &op), done);
   TG_TRY_GOTO(TG_ALLOCATE(n, "a vector", &y), done);
+  if (part) TG_TRY_GOTO(part_close(s, op, y), done);
   for (int i = 0; i < s->result.states; i++) {
     const double* v = s->result.vectors + (size_t)i * s->result.ld;
     TG_TRY_GOTO(tg_ci_operator_apply(op, 1, v, y, n), done);
-    double sum = 0;
-    for (size_t k = 0; k < n; k++) sum += v[k] * y[k];
-    values[i * TG_CI_LABELS] = sum;
+    values[i * TG_CI_LABELS] = dot(n, v, y);
   }
 done:
   tg_free(y);
@@ -182,7 +244,7 @@ done:
 }
 
 /* Steps 4 and 5: the levels of a sector into the list. */
-static tg_status label_levels(const run* r, const tg_ci_sector* s, tg_ci_spectrum* spectrum) {
+static tg_status label_levels(const run* r, tg_ci_sector* s, tg_ci_spectrum* spectrum) {
   const tg_ci_problem* p = r->problem;
   const size_t count = (size_t)s->result.states;
   double* values = NULL;
@@ -190,7 +252,7 @@ static tg_status label_levels(const run* r, const tg_ci_sector* s, tg_ci_spectru
   TG_TRY(TG_ALLOCATE(count * TG_CI_LABELS, "labels of levels", &values));
   for (size_t i = 0; i < count * TG_CI_LABELS; i++) values[i] = NAN;
   for (int k = 0; k < TG_CI_LABELS; k++)
-    if (p->label[k]) TG_TRY_GOTO(expect(r, s, p->label[k], values + k), done);
+    if (p->label[k]) TG_TRY_GOTO(expect(r, s, p->label[k], k == TG_CI_LABEL_J, values + k), done);
   for (size_t i = 0; i < count; i++) {
     tg_ci_level* level = &spectrum->levels[spectrum->level_count++];
     *level = (tg_ci_level){.sector = r->sector,

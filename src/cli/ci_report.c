@@ -26,7 +26,9 @@ static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum
   const tg_ci_problem* p = &job->problem;
   char words[256], symmetry[64];
   tg_cli_ci_describe(p, words, sizeof words);
-  fprintf(out, "%s; %s = %d\n", words, p->kind == TG_CI_NUCLEUS ? "2M" : "2Sz", p->two_m);
+  fprintf(out, "%s; %s = %d", words, p->kind == TG_CI_NUCLEUS ? "2M" : "2Sz", p->two_m);
+  if (p->label[TG_CI_LABEL_CM]) fprintf(out, "; hw = %g MeV", p->hw);
+  fputc('\n', out);
   for (size_t s = 0; s < spectrum->sector_count; s++) {
     const tg_ci_need* n = &spectrum->sectors[s].need;
     tg_cli_ci_symmetry(p, n->symmetry, symmetry, sizeof symmetry);
@@ -60,8 +62,9 @@ static void print_table(FILE* out, const tg_ci_problem* p, const tg_ci_spectrum*
   }
   if (mixed)
     fprintf(out,
-            "\n%s with decimals: levels closer than their residuals share their states. A smaller\n"
-            "--tolerance, another M%s may part them.\n",
+            "\n%s with decimals: levels closer than their residuals share their states, and some "
+            "of them\n"
+            "are not in the table. More --states, a smaller --tolerance%s may part them.\n",
             nucleus ? "J" : "S", nucleus ? " or, without a core, --beta-cm" : "");
 }
 

@@ -80,6 +80,24 @@ static void every_m_shows_the_same_levels(void** state) {
   }
 }
 
+/* Without an interaction all levels of an orbit are one: each still gets a J of its own. */
+static void levels_at_one_energy_are_parted(void** state) {
+  (void)state;
+  assert_int_equal(
+      ci_run("solve -i sdi:0d5/2=-1.5,1s1/2=-1.5:AT0=0,AT1=0,Z=8,N=8 --neutrons 3 --json"), 0);
+  /* three particles in d5/2 s1/2 with 2M = 1: (d5/2)^3 3/2 5/2 9/2; (d5/2)^2 of J = 0, 2, 4 with
+   * s1/2: 1/2, 3/2 5/2, 7/2 9/2; d5/2 (s1/2)^2: 5/2 */
+  static const int expected[] = {1, 2, 3, 1, 2}; /* levels of 2J = 1, 3, 5, 7, 9 */
+  int found[5] = {0};
+  const char* at = ci_output;
+  for (int i = 0; i < 9; i++) {
+    ci_close(ci_number(&at, "energy_MeV"), -4.5, 1e-9, "no interaction");
+    const int two_j = (int)ci_number(&at, "two_J");
+    if (two_j >= 1 && two_j <= 9) found[two_j / 2]++;
+  }
+  for (int k = 0; k < 5; k++) assert_int_equal(found[k], expected[k]);
+}
+
 /* Two electrons of each spin in four orbitals of two symmetries: all states, restricted or as an
  * unrestricted dump of the same integrals in either layout. */
 static void molecules_of_one_kind_agree(void** state) {
@@ -278,6 +296,7 @@ int main(void) {
       cmocka_unit_test(p_shell_nuclei),
       cmocka_unit_test(sd_shell_nuclei),
       cmocka_unit_test(every_m_shows_the_same_levels),
+      cmocka_unit_test(levels_at_one_energy_are_parted),
       cmocka_unit_test(molecules_of_one_kind_agree),
       cmocka_unit_test(check_counts_and_estimates),
       cmocka_unit_test(a_table_and_a_file_are_written),
