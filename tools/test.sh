@@ -31,11 +31,12 @@ if [ -z "$cuda_files" ]; then
 elif ! command -v nvcc >/dev/null 2>&1; then
   skip "preset cuda, preset nvshmem (nvcc is not on PATH)"
 else
-  configure_and_build cuda -DTG_TESTS=OFF
+  # The modules are compiled above; they do not depend on the preset.
+  configure_and_build cuda -DTG_TESTS=OFF -DTG_MODULES=OFF
   if ! grep -rqE '#include [<"]nvshmemx?\.h' src; then
     skip "preset nvshmem (no file uses NVSHMEM)"
   elif have python3-pip && sh tools/deps.sh nvshmem; then
-    configure_and_build nvshmem -DTG_TESTS=OFF \
+    configure_and_build nvshmem -DTG_TESTS=OFF -DTG_MODULES=OFF \
       "-DTG_NVSHMEM_ROOT=$PWD/build/deps/nvshmem/nvidia/nvshmem"
     compiled="$compiled build/nvshmem/compile_commands.json"
   else
