@@ -16,15 +16,30 @@ static void make_context(void) {
   if (tg_device_count() > 0) tg_device_query(0, &info);
 }
 
+static const char* wanted = NULL; /* NULL: all */
+
+void tg_motif_tables_limit(const char* names) { wanted = names; }
+
+static bool wants(const char* name) {
+  if (wanted == NULL || strcmp(wanted, "all") == 0) return true;
+  const size_t length = strlen(name);
+  for (const char* at = wanted;; at++) {
+    const size_t word = strcspn(at, ",");
+    if (word == length && strncmp(at, name, word) == 0) return true;
+    at += word;
+    if (*at == '\0') return false;
+  }
+}
+
 const tg_motif_table* const* tg_motif_tables(void) {
   enum { BUILT_IN = 3 };
   static const tg_motif_table* tables[BUILT_IN + 4] = {&tg_motif_table_ref, &tg_motif_table_omp,
                                                        &tg_motif_table_cuda};
   if (tables[BUILT_IN] == NULL) {
     make_context();
-    tables[BUILT_IN] = tg_module_acc();
-    tables[BUILT_IN + 1] = tg_module_offload();
-    tables[BUILT_IN + 2] = tg_module_offload_clang();
+    tables[BUILT_IN] = tg_module_acc(wants("acc"));
+    tables[BUILT_IN + 1] = tg_module_offload(wants("offload"));
+    tables[BUILT_IN + 2] = tg_module_offload_clang(wants("offload-clang"));
   }
   return tables;
 }

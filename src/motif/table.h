@@ -53,6 +53,9 @@ typedef struct tg_motif_table {
 
 /** All that are built in, in the order of the help; NULL ends. */
 const tg_motif_table* const* tg_motif_tables(void);
+/** Before the first call of tg_motif_tables: modules (motif/module.h) other than these are not
+ * loaded, and say so in their check. names: parted by commas, kept; NULL or "all": no limit. */
+void tg_motif_tables_limit(const char* names);
 /** By name; NULL for an unknown one. */
 const tg_motif_table* tg_motif_table_find(const char* name);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "motif/module/services.h"
 
@@ -20,13 +21,48 @@ int tg_acc_gangs(size_t items) {
   return (int)(gangs < 1 ? 1 : gangs > most ? most : gangs);
 }
 
-/* The device that $ACC_DEVICE_TYPE names, or a GPU where there is one. */
+static char refusal[200]; /* why the settings cannot be met; "": they can */
+
+#ifdef _OPENACC
+static const char* setting(const char* name) {
+  const char* text = getenv(name);
+  return text == NULL ? "" : text;
+}
+
+/* The run-time library waits for ever where $ACC_DEVICE_NUM names no device; so the number is
+ * looked at before the library does. */
+static bool is_number_met(acc_device_t type) {
+  const char* text = setting("ACC_DEVICE_NUM");
+  const int count = acc_get_num_devices(type);
+  char* end = NULL;
+  const long number = strtol(text, &end, 10);
+  if (text[0] == '\0') return true;
+  if (end == text || *end != '\0' || number < 0)
+    snprintf(refusal, sizeof refusal, "$ACC_DEVICE_NUM is '%.40s': 0 or more was expected", text);
+  else if (number >= count)
+    snprintf(refusal, sizeof refusal, "$ACC_DEVICE_NUM is %ld, there %s %d device%s%s", number,
+             count == 1 ? "is" : "are", count, count == 1 ? "" : "s",
+             type == acc_device_host ? " (the host)" : "");
+  return refusal[0] == '\0';
+}
+#endif
+
+/* The device that $ACC_DEVICE_TYPE and $ACC_DEVICE_NUM name, or a GPU where there is one. */
 static void choose_device(void) {
 #ifdef _OPENACC
-  const char* wanted = getenv("ACC_DEVICE_TYPE");
-  on_device =
-      acc_get_num_devices(acc_device_nvidia) > 0 && (wanted == NULL || strcmp(wanted, "host") != 0);
-  acc_set_device_type(on_device ? acc_device_nvidia : acc_device_host);
+  const char* type = setting("ACC_DEVICE_TYPE");
+  const bool gpus = acc_get_num_devices(acc_device_nvidia) > 0;
+  const bool host = strcasecmp(type, "host") == 0, nvidia = strcasecmp(type, "nvidia") == 0;
+  if (!host && !nvidia && type[0] != '\0' && strcasecmp(type, "default") != 0)
+    snprintf(refusal, sizeof refusal, "$ACC_DEVICE_TYPE is '%.40s': nvidia or host was expected",
+             type);
+  else if (nvidia && !gpus)
+    snprintf(refusal, sizeof refusal,
+             "$ACC_DEVICE_TYPE is '%.40s', and no NVIDIA GPU takes its code here", type);
+  const acc_device_t device = gpus && !host ? acc_device_nvidia : acc_device_host;
+  if (refusal[0] != '\0' || !is_number_met(device)) return;
+  on_device = device == acc_device_nvidia;
+  acc_set_device_type(device);
 #endif
 }
 
@@ -115,6 +151,7 @@ static void describe(char* out, size_t size) {
 
 static tg_status check(void) {
   if (!tg_module_processor_fits()) return tg_fail(TG_ERR_MACHINE, "the processor lacks AVX2");
+  if (refusal[0] != '\0') return tg_fail(TG_ERR_MACHINE, "%s", refusal);
   return TG_OK;
 }
 

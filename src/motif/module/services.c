@@ -8,7 +8,9 @@
 static tg_module_services given;
 
 bool tg_module_accept(const tg_module_services* services) {
-  if (services == NULL || strcmp(services->version, TG_VERSION) != 0) return false;
+  static const size_t layout[TG_MODULE_SIZES] = TG_MODULE_LAYOUT;
+  if (services == NULL || strcmp(services->version, TG_MODULE_VERSION) != 0) return false;
+  if (memcmp(services->layout, layout, sizeof layout) != 0) return false;
   given = *services;
   /* A program that names environ has a copy of it, which a module that looks into its own libraries
    * first does not see; OpenMP's run-time library reads its settings there. */

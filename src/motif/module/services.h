@@ -5,7 +5,8 @@
 
 #include "motif/module.h"
 
-/** Keeps what the program hands over; false for another version's. tg_fail and tg_vfail of
+/** Keeps what the program hands over; false for another version's or
+ * layout's. tg_fail and tg_vfail of
  * base/status.h work in the module from then on. */
 bool tg_module_accept(const tg_module_services* services);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "motif/module/services.h"
 
@@ -31,6 +32,23 @@ static bool device_works(void) {
 }
 
 static bool on_device;
+static char refusal[200]; /* why the settings cannot be met; "": they can */
+
+/* A region of a device that is not there runs on the host or, where $OMP_TARGET_OFFLOAD makes the
+ * device mandatory, ends the program; so both are looked at before a region runs. */
+static void choose_device(void) {
+  const char* offload = getenv("OMP_TARGET_OFFLOAD");
+#ifdef _OPENMP
+  const int device = omp_get_default_device(), count = omp_get_num_devices();
+  if (count > 0 && device > count) /* that of number count is the host */
+    snprintf(refusal, sizeof refusal, "$OMP_DEFAULT_DEVICE is %d, there %s %d device%s", device,
+             count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+#endif
+  if (refusal[0] == '\0') on_device = device_works();
+  if (refusal[0] == '\0' && !on_device && offload != NULL && strcasecmp(offload, "mandatory") == 0)
+    snprintf(refusal, sizeof refusal,
+             "$OMP_TARGET_OFFLOAD is %.40s, and no GPU takes its code here", offload);
+}
 
 bool tg_offload_on_host(void) { return !on_device; }
 
@@ -160,6 +178,7 @@ static void describe(char* out, size_t size) {
 
 static tg_status check(void) {
   if (!tg_module_processor_fits()) return tg_fail(TG_ERR_MACHINE, "the processor lacks AVX2");
+  if (refusal[0] != '\0') return tg_fail(TG_ERR_MACHINE, "%s", refusal);
   return TG_OK;
 }
 
@@ -179,7 +198,7 @@ static tg_motif_table table = {
 extern __attribute__((visibility("default"))) tg_module_entry tg_module_table;
 const tg_motif_table* tg_module_table(const tg_module_services* services) {
   if (!tg_module_accept(services)) return NULL;
-  on_device = device_works();
+  choose_device();
   table.host = !on_device;
   return &table;
 }
