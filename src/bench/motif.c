@@ -67,7 +67,7 @@ static const char* word_of(tg_motif_kind kind) {
 
 static tg_bench_motif_row row_of(const figure_run* f, const tg_motif_case* c,
                                  const tg_motif_entry* e, double x) {
-  const double density = c->pairs > 0 ? c->hits / c->pairs : 0;
+  const double density = c->density;
   const double all = (double)c->rows.count * (double)c->columns.count;
   tg_bench_motif_row row = {
       .figure = f->figure,
@@ -99,8 +99,45 @@ static tg_bench_motif_row row_of(const figure_run* f, const tg_motif_case* c,
   return row;
 }
 
+/* Hits of the first rows, by the host's threads. */
+static tg_status count_hits(const tg_motif_case* c, size_t rows, uint32_t* counts) {
+  const tg_motif_table* omp = tg_motif_table_find("omp");
+  const tg_pairs pairs = {.rows = tg_states_slice(&c->rows, 0, rows),
+                          .columns = c->columns,
+                          .d = c->d,
+                          .threads = c->params->threads};
+  for (const tg_filter_version* v = omp->filters; v->name != NULL; v++)
+    if (strcmp(v->name, "bits") == 0) return v->count(&pairs, counts);
+  return TG_OK;
+}
+
+/* Of all pairs where their hits are known, else of the largest count that was run; where none was,
+ * of some rows. */
+static tg_status find_density(tg_motif_case* c) {
+  const double columns = (double)c->columns.count;
+  size_t rows = least_of(c->rows.count, 1024);
+  if (c->rows.particles == 0) return TG_OK;
+  if (c->offsets != NULL) {
+    c->density = (double)c->offsets[c->rows.count] / ((double)c->rows.count * columns);
+  } else if (c->pairs > 0) {
+    c->density = c->hits / c->pairs;
+  } else {
+    while (rows > 1 && (double)rows * columns > 1e8) rows /= 2;
+    uint32_t* counts = NULL;
+    double hits = 0;
+    TG_TRY(TG_ALLOCATE(rows, "counts", &counts));
+    const tg_status status = count_hits(c, rows, counts);
+    for (size_t r = 0; r < rows; r++) hits += counts[r];
+    TG_FREE(counts);
+    TG_TRY(status);
+    c->density = hits / ((double)rows * columns);
+  }
+  return TG_OK;
+}
+
 tg_status tg_motif_case_show(const figure_run* f, tg_motif_case* c, double x) {
   TG_TRY(tg_motif_case_run(c));
+  TG_TRY(find_density(c));
   for (int k = 0; k < c->entry_count; k++) {
     const tg_bench_motif_row row = row_of(f, c, &c->entries[k], x);
     f->show(f->context, &row);
@@ -185,18 +222,30 @@ static tg_status figure11(const figure_run* f) {
 /* Offsets of all hits, by the host's threads: they are checked on the sample, as the hits are. */
 static tg_status make_offsets(tg_motif_case* c) {
   const size_t rows = c->rows.count;
-  const tg_motif_table* omp = tg_motif_table_find("omp");
-  const tg_pairs pairs = {
-      .rows = c->rows, .columns = c->columns, .d = c->d, .threads = c->params->threads};
   uint32_t* counts = NULL;
   tg_status status = TG_ALLOCATE(rows, "counts", &counts);
   if (status == TG_OK) status = TG_ALLOCATE(rows + 1, "offsets", &c->offsets);
-  for (const tg_filter_version* v = omp->filters; status == TG_OK && v->name != NULL; v++)
-    if (strcmp(v->name, "bits") == 0) status = v->count(&pairs, counts);
+  if (status == TG_OK) status = count_hits(c, rows, counts);
   for (size_t r = 0; r < rows && status == TG_OK; r++)
     c->offsets[r + 1] = c->offsets[r] + counts[r];
   TG_FREE(counts);
   return status;
+}
+
+/* A set of states: its three forms, of which the low word is the first of the bits. */
+static double state_bytes(double count, double particles, double orbitals) {
+  return count * (2 * particles + 8 * (orbitals / 64 + 1));
+}
+
+/* States with what all versions keep for them. */
+static double case_bytes(double count, double particles, double orbitals) {
+  return state_bytes(count, particles, orbitals) + 16 * count;
+}
+
+static double fill_bytes(const tg_bench_motif_params* p, double hits) {
+  const double rows = (double)least_of(p->rows, TG_MOTIF_FILL_STATES);
+  const double columns = (double)least_of(p->columns, TG_MOTIF_FILL_STATES);
+  return case_bytes(rows + columns, 8, p->orbitals[0]) + 4 * hits + 8 * rows;
 }
 
 static tg_status run_fill(const figure_run* f, double spread) {
@@ -207,6 +256,11 @@ static tg_status run_fill(const figure_run* f, double spread) {
       tg_motif_case_states(c, least_of(p->rows, TG_MOTIF_FILL_STATES),
                            least_of(p->columns, TG_MOTIF_FILL_STATES), 8, p->orbitals[0], spread);
   if (status == TG_OK) status = make_offsets(c);
+  /* how many there are was a guess before */
+  if (status == TG_OK)
+    status = tg_bench_motif_fits(p, fill_bytes(p, (double)c->offsets[c->rows.count]),
+                                 "fewer --states, --rows or --columns, a smaller --bodies, more "
+                                 "--orbitals or fewer backends");
   if (status == TG_OK) status = tg_motif_case_open(c);
   if (status == TG_OK) {
     tg_motif_case_add(c, TG_MOTIF_BARE, true);
@@ -307,35 +361,28 @@ static tg_status run_fused(const figure_run* f, uint32_t m) {
 }
 
 static tg_status figure15(const figure_run* f) {
-  for (uint32_t m = 8; m <= 256; m *= 2) TG_TRY(run_dense(f, m));
-  for (uint32_t m = 8; m <= 256; m *= 2) TG_TRY(run_reduce(f, m));
+  const uint32_t most = f->params->sums;
+  for (uint32_t m = 8; m <= most; m *= 2) TG_TRY(run_dense(f, m));
+  for (uint32_t m = 8; m <= most; m *= 2) TG_TRY(run_reduce(f, m));
   return run_fused(f, 64);
-}
-
-/* A set of states: its three forms, of which the low word is the first of the bits. */
-static double state_bytes(double count, double particles, double orbitals) {
-  return count * (2 * particles + 8 * (orbitals / 64 + 1));
 }
 
 double tg_bench_motif_bytes(int figure, const tg_bench_motif_params* p) {
   double rows = (double)p->rows, columns = (double)p->columns, items = (double)p->items;
-  double orbitals = 0, hits = 0;
+  double orbitals = 0;
   if (figure == 11) return 9 * items; /* in, out, and what a version may need */
   for (int k = 0; k < (figure == 7 || figure == 8 ? p->orbital_count : 1); k++)
     if (p->orbitals[k] > orbitals) orbitals = p->orbitals[k];
-  if (figure == 13) {
-    rows = (double)least_of(p->rows, TG_MOTIF_FILL_STATES);
-    columns = (double)least_of(p->columns, TG_MOTIF_FILL_STATES);
-    hits = 4 * MOST_DENSITY * rows * columns + 8 * rows;
-  }
+  if (figure == 13)
+    return fill_bytes(p, MOST_DENSITY * (double)least_of(p->rows, TG_MOTIF_FILL_STATES) *
+                             (double)least_of(p->columns, TG_MOTIF_FILL_STATES));
   if (figure == TG_BENCH_MOTIF_TILES) {
     rows = (double)least_of(p->rows, TG_MOTIF_TILE_STATES);
     columns = (double)least_of(p->columns, TG_MOTIF_TILE_STATES);
   }
   const double particles = figure == 7 ? 20 : figure == TG_BENCH_MOTIF_TILES ? 16 : 8;
-  const double states = state_bytes(rows + columns, particles, orbitals) + 16 * (rows + columns);
-  if (figure == 15 && 12 * items > states) return 12 * items;
-  return states + hits;
+  const double states = case_bytes(rows + columns, particles, orbitals);
+  return figure == 15 && 12 * items > states ? 12 * items : states;
 }
 
 tg_status tg_bench_motif_run(int figure, const tg_bench_motif_params* params,

@@ -30,6 +30,7 @@
 enum {
   TG_BENCH_MOTIF_REPEATS = 101,
   TG_BENCH_MOTIF_ORBITALS = 4, /* numbers of orbitals in one run */
+  TG_BENCH_MOTIF_SUMS = 4096,  /* the most sums */
   TG_BENCH_MOTIF_TILES = 0,    /* the experiment that is no figure of the paper */
 };
 
@@ -38,6 +39,7 @@ typedef struct tg_bench_motif_params {
   const char* version;  /* NULL, or what the names of the versions that are run contain */
   size_t rows, columns;
   size_t items;                               /* the most of scan and reduce */
+  uint32_t sums;                              /* figure 15: the most; from 8 on, doubled */
   uint32_t orbitals[TG_BENCH_MOTIF_ORBITALS]; /* figures 7 and 8: each; the others: the first */
   int orbital_count;
   int d; /* of the filter; 0: 2, and 1, 2 and 3 for tiles */
@@ -73,6 +75,10 @@ const char* tg_bench_motif_axis(int figure);
 
 /** True where the parameters ask for the backend of that name. */
 bool tg_bench_motif_wants(const tg_bench_motif_params* params, const char* backend);
+
+/** True where a wanted backend that runs here has, of the motifs of an experiment, a version whose
+ * name contains params->version (NULL: any). */
+bool tg_bench_motif_has_version(int figure, const tg_bench_motif_params* params);
 
 /** What an experiment needs, before anything is allocated: TG_ERR_INPUT for numbers out of range, a
  * backend or version that is not known; TG_ERR_MACHINE where a backend that was named does not run

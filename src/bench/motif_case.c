@@ -132,7 +132,7 @@ static const char* refusal(tg_pairs_refuses why, const tg_motif_site* s) {
   return words != NULL || why == NULL ? words : why(&s->pairs);
 }
 
-static bool slow(const char* name) {
+bool tg_motif_version_slow(const char* name) {
   return strstr(name, "portable") || strstr(name, "AVX2") || strncmp(name, "array", 5) == 0;
 }
 
@@ -144,7 +144,7 @@ static void add_of_pairs(tg_motif_case* c, tg_motif_site* s, tg_motif_kind kind,
     e.name = v->name;                                                                              \
     e.method = v->method;                                                                          \
     e.version = v;                                                                                 \
-    if (!(fast && slow(v->name))) add(c, &e, refusal(v->refuses, s));                              \
+    if (!(fast && tg_motif_version_slow(v->name))) add(c, &e, refusal(v->refuses, s));             \
   }
   if (kind == TG_MOTIF_COUNT) ADD_ALL(tg_filter_version, filters)
   if (kind == TG_MOTIF_COUNT && c->spans.tile_count > 0) {
@@ -233,8 +233,7 @@ static tg_status make_scratch(tg_motif_case* c) {
 }
 
 static tg_status time_once(const tg_motif_entry* e, int threads, double* seconds) {
-  if (tg_interrupt_requested())
-    return tg_fail(TG_ERR_INTERRUPTED, "bench motif: interrupted; what was measured is kept");
+  if (tg_interrupt_requested()) return tg_fail(TG_ERR_INTERRUPTED, "bench motif: interrupted");
   const double start = tg_time_now();
   TG_TRY(tg_motif_entry_run(e, threads));
   *seconds = tg_time_now() - start;

@@ -77,6 +77,7 @@ typedef struct tg_motif_case {
   tg_motif_answer answers[TG_MOTIF_MOST_ANSWERS];
   int answer_count;
   double hits, pairs; /* of the largest count that was run */
+  double density;     /* hits by pairs, once it has run; 0 where there are no states */
 } tg_motif_case;
 
 /** Puts what the case has in host memory into every backend's, and lists their versions of a kind.
@@ -84,6 +85,8 @@ typedef struct tg_motif_case {
  * a count is listed with and without. */
 tg_status tg_motif_case_open(tg_motif_case* c);
 void tg_motif_case_add(tg_motif_case* c, tg_motif_kind kind, bool fast);
+/** The versions that fast leaves out, by their names. */
+bool tg_motif_version_slow(const char* name);
 /** Warm-up, cutting of rows, checks, and the timing in turns. */
 tg_status tg_motif_case_run(tg_motif_case* c);
 /** Releases all, host memory too. */

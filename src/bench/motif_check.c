@@ -40,6 +40,9 @@ static tg_status check_backends(const tg_bench_motif_params* p) {
     char word[64], known[200] = "all";
     const tg_motif_table* table = NULL;
     snprintf(word, sizeof word, "%.*s", (int)length, name);
+    if (strcmp(word, "all") == 0)
+      return tg_fail(TG_ERR_INPUT, "--backend %s: 'all' stands alone, without other names",
+                     p->backends);
     for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
       if (strcmp((*t)->name, word) == 0) table = *t;
       const size_t used = strlen(known);
@@ -58,22 +61,33 @@ static tg_status check_backends(const tg_bench_motif_params* p) {
   return TG_OK;
 }
 
-/* Has a wanted backend a version whose name contains the words? */
-static bool has_version(const tg_bench_motif_params* p) {
-  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
-    if (!tg_bench_motif_wants(p, (*t)->name)) continue;
-#define LOOK(type, list)                                                                           \
-  for (const type* v = (*t)->list; v && v->name; v++)                                              \
-    if (strstr(v->name, p->version)) return true;
-    LOOK(tg_filter_version, filters)
-    LOOK(tg_fill_version, fills)
-    LOOK(tg_collect_version, collects)
-    LOOK(tg_scan_version, scans)
-    LOOK(tg_reduce_version, reduces)
-    LOOK(tg_expect_version, expects)
-    LOOK(tg_dense_version, denses)
+/* Has a backend, of an experiment (-1: of any), a version whose name contains the words? As
+ * bench/motif.c adds them. */
+static bool table_has(const tg_motif_table* t, int figure, const char* words) {
+  const bool any = figure < 0, seven = any || figure == 7, fill = any || figure == 13;
+  const bool reduce = any || figure == 15;
+#define LOOK(type, list, asked, all)                                                               \
+  for (const type* v = (asked) ? t->list : NULL; v && v->name; v++)                                \
+    if (((all) || !tg_motif_version_slow(v->name)) && (!words || strstr(v->name, words)))          \
+      return true;
+  LOOK(tg_filter_version, filters, any || figure != 11, seven)
+  LOOK(tg_fill_version, fills, fill, false)
+  LOOK(tg_collect_version, collects, fill, false)
+  LOOK(tg_scan_version, scans, any || figure == 11, true)
+  LOOK(tg_reduce_version, reduces, reduce, true)
+  LOOK(tg_expect_version, expects, reduce, false)
+  LOOK(tg_dense_version, denses, reduce, true)
 #undef LOOK
-  }
+  return false;
+}
+
+static bool is_used(const tg_bench_motif_params* p, const tg_motif_table* t) {
+  return tg_bench_motif_wants(p, t->name) && (t->check == NULL || t->check() == TG_OK);
+}
+
+bool tg_bench_motif_has_version(int figure, const tg_bench_motif_params* params) {
+  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++)
+    if (is_used(params, *t) && table_has(*t, figure, params->version)) return true;
   return false;
 }
 
@@ -87,6 +101,8 @@ static tg_status check_numbers(const tg_bench_motif_params* p) {
                    least, most);
   if (p->items < 1024 || p->items > (size_t)1 << 30)
     return tg_fail(TG_ERR_INPUT, "--items %zu: 1024 to 2^30 were expected", p->items);
+  if (p->sums < 8 || p->sums > TG_BENCH_MOTIF_SUMS)
+    return tg_fail(TG_ERR_INPUT, "--sums %u: 8 to %d were expected", p->sums, TG_BENCH_MOTIF_SUMS);
   for (int k = 0; k < p->orbital_count; k++)
     if (p->orbitals[k] < 20 || p->orbitals[k] > TG_STATES_MOST_ORBITALS)
       return tg_fail(TG_ERR_INPUT,
@@ -106,34 +122,46 @@ static tg_status check_numbers(const tg_bench_motif_params* p) {
   return TG_OK;
 }
 
-static tg_status enough(const char* what, double needed, double there) {
+static tg_status enough(const char* what, double needed, double there, const char* advice) {
   if (there <= 0 || needed <= there) return TG_OK;
-  return tg_fail(TG_ERR_MACHINE,
-                 "bench motif: this takes about %.3g GB of memory %s, and %.3g GB are free; give "
-                 "fewer --states, --rows, --columns, --items or backends",
-                 needed * 1e-9, what, there * 1e-9);
+  return tg_fail(
+      TG_ERR_MACHINE,
+      "bench motif: this takes about %.3g GB of memory %s, and %.3g GB are free; give %s",
+      needed * 1e-9, what, there * 1e-9, advice);
 }
 
-/* Every backend has a copy of its own, and the input and the checks take another two. */
-static tg_status check_memory(int figure, const tg_bench_motif_params* p) {
+tg_status tg_bench_motif_fits(const tg_bench_motif_params* params, double bytes,
+                              const char* advice) {
   double copies = 2, on_device = 0;
   for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
-    if (!tg_bench_motif_wants(p, (*t)->name) || ((*t)->check && (*t)->check() != TG_OK)) continue;
+    if (!is_used(params, *t)) continue;
     if ((*t)->host) copies++;
     if (!(*t)->host) on_device++;
   }
-  const double bytes = tg_bench_motif_bytes(figure, p);
-  TG_TRY(enough("in this machine", copies * bytes, p->memory_bytes));
+  TG_TRY(enough("in this machine", copies * bytes, params->memory_bytes, advice));
   tg_device_info info;
   if (on_device == 0 || tg_device_query(0, &info) != TG_OK) return TG_OK;
-  return enough("on the GPU", on_device * bytes, (double)info.memory_free_bytes);
+  return enough("on the GPU", on_device * bytes, (double)info.memory_free_bytes, advice);
+}
+
+/* Which words a figure's versions must have: some of all, and some of its own. */
+static tg_status check_version(int figure, const tg_bench_motif_params* p) {
+  if (p->version == NULL || tg_bench_motif_has_version(figure, p)) return TG_OK;
+  const char* backends = wants_all(p) ? "any backend that runs here" : p->backends;
+  if (!tg_bench_motif_has_version(-1, p))
+    return tg_fail(TG_ERR_INPUT, "--version '%s': no version of %s has that in its name",
+                   p->version, backends);
+  return tg_fail(TG_ERR_INPUT, "--version '%s': %s%s has no version of %s with that in its name",
+                 p->version, figure == TG_BENCH_MOTIF_TILES ? "" : "figure ",
+                 tg_bench_motif_name(figure), backends);
 }
 
 tg_status tg_bench_motif_check(int figure, const tg_bench_motif_params* params) {
   TG_TRY(check_numbers(params));
   TG_TRY(check_backends(params));
-  if (params->version && !has_version(params))
-    return tg_fail(TG_ERR_INPUT, "--version '%s': no version of %s has that in its name",
-                   params->version, wants_all(params) ? "any backend" : params->backends);
-  return check_memory(figure, params);
+  TG_TRY(check_version(figure, params));
+  return tg_bench_motif_fits(params, tg_bench_motif_bytes(figure, params),
+                             figure == 11
+                                 ? "fewer --items or backends"
+                                 : "fewer --states, --rows, --columns, --items or backends");
 }

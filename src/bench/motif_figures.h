@@ -17,6 +17,11 @@ typedef struct tg_motif_figure {
 /** Bytes of the largest case of an experiment, for one copy of it. */
 double tg_bench_motif_bytes(int figure, const tg_bench_motif_params* params);
 
+/** TG_ERR_MACHINE with the advice where the memory does not hold a case of so many bytes a copy:
+ * one for every backend that is wanted, and two for the input and the checks. */
+tg_status tg_bench_motif_fits(const tg_bench_motif_params* params, double bytes,
+                              const char* advice);
+
 /** Random rows and columns into the case. */
 tg_status tg_motif_case_states(tg_motif_case* c, size_t rows, size_t columns, uint32_t particles,
                                uint32_t orbitals, double spread);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -14,7 +15,7 @@
 
 typedef struct fields {
   const char *figure, *backend, *version, *orbitals, *json_lines, *plot, *output;
-  int states, rows, columns, items, bodies, threads, repeats;
+  int states, rows, columns, items, sums, bodies, threads, repeats;
   double budget, limit;
   bool json;
 } fields;
@@ -34,6 +35,8 @@ static const tg_cli_option options[] = {
      false},
     {"items", 0, TG_CLI_INT, offsetof(fields, items), "N",
      "the most of scan, and those of reduce (default 16777216)", false},
+    {"sums", 0, TG_CLI_INT, offsetof(fields, sums), "M",
+     "the most sums of figure 15, which begins with 8 and doubles (default 256)", false},
     {"orbitals", 0, TG_CLI_TEXT, offsetof(fields, orbitals), "NUMBERS",
      "of a state, at most four parted by commas: figures 7 and 8 take each, the others the first "
      "(default 128,1024)",
@@ -59,14 +62,25 @@ static const tg_cli_option options[] = {
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
 
+/* A folder, and how much of its path was there before. */
+typedef struct made_folder {
+  char path[4096];
+  size_t before;
+} made_folder;
+
 typedef struct outputs {
   const char* folder; /* of the plots; NULL: none */
   bool to_file;       /* JSON lines */
   tg_new_file file;
+  made_folder made[2];
+  int made_count;
 } outputs;
 
-static bool chosen(const fields* f, int figure) {
-  return strcmp(f->figure, "all") == 0 || strcmp(f->figure, tg_bench_motif_name(figure)) == 0;
+/* Of all figures those that have a wanted version. */
+static bool chosen(const fields* f, const tg_bench_motif_params* p, int figure) {
+  if (strcmp(f->figure, "all") != 0) return strcmp(f->figure, tg_bench_motif_name(figure)) == 0;
+  return p->version == NULL || tg_bench_motif_has_version(figure, p) ||
+         !tg_bench_motif_has_version(-1, p); /* each is refused then */
 }
 
 static void show(void* context, const tg_bench_motif_row* row) {
@@ -107,12 +121,14 @@ static tg_status read_params(const fields* f, double memory_bytes, tg_bench_moti
   TG_TRY(positive("rows", rows));
   TG_TRY(positive("columns", columns));
   TG_TRY(positive("items", f->items));
+  TG_TRY(positive("sums", f->sums));
   if (f->bodies != INT_MIN) TG_TRY(positive("bodies", f->bodies));
   *p = (tg_bench_motif_params){.backends = f->backend,
                                .version = f->version,
                                .rows = (size_t)rows,
                                .columns = (size_t)columns,
                                .items = (size_t)f->items,
+                               .sums = (uint32_t)f->sums,
                                .d = f->bodies == INT_MIN ? 0 : f->bodies,
                                .threads = f->threads,
                                .repeats = f->repeats,
@@ -120,28 +136,70 @@ static tg_status read_params(const fields* f, double memory_bytes, tg_bench_moti
                                .limit_s = f->limit,
                                .memory_bytes = memory_bytes};
   TG_TRY(read_orbitals(f->orbitals, p));
+  tg_motif_tables_limit(f->backend);
   for (const int* figure = tg_bench_motif_figures; *figure >= 0; figure++)
-    if (chosen(f, *figure)) TG_TRY(tg_bench_motif_check(*figure, p));
+    if (chosen(f, p, *figure)) TG_TRY(tg_bench_motif_check(*figure, p));
   return TG_OK;
 }
 
+static tg_status make_folder(const char* path, outputs* out) {
+  made_folder* made = &out->made[out->made_count];
+  TG_TRY(tg_path_join("", path, made->path, sizeof made->path));
+  char* end = made->path + strlen(made->path);
+  while (end > made->path && end[-1] == '/') *--end = '\0';
+  while (end > made->path) { /* a part of the path at a time, from its end */
+    const char cut = *end;
+    *end = '\0';
+    const bool there = tg_path_exists(made->path);
+    *end = cut;
+    if (there) break;
+    while (end > made->path && *--end != '/') {
+    }
+  }
+  made->before = (size_t)(end - made->path);
+  out->made_count++;
+  return tg_folder_make(path);
+}
+
+/* Folders that were made for nothing go again, where they are empty. */
+static void unmake_folders(outputs* out) {
+  for (; out->made_count > 0; out->made_count--) {
+    made_folder* made = &out->made[out->made_count - 1];
+    while (strlen(made->path) > made->before && rmdir(made->path) == 0) {
+      char* slash = strrchr(made->path, '/');
+      if (slash == NULL) break;
+      *slash = '\0';
+    }
+  }
+}
+
+/* A picture's place, which must not be that of the JSON lines (NULL: none). */
+static tg_status check_picture(const char* folder, const char* name, const char* lines) {
+  char path[4096];
+  TG_TRY(tg_path_join(folder, name, path, sizeof path));
+  if (lines != NULL && tg_path_same(lines, path))
+    return tg_fail(TG_ERR_INPUT,
+                   "--json-lines %s: the figure's picture goes there; give the lines another name",
+                   lines);
+  return tg_new_file_check(path);
+}
+
 /* Folders and files are looked at before anything is measured. */
-static tg_status open_outputs(const fields* f, outputs* out) {
+static tg_status open_outputs(const fields* f, const tg_bench_motif_params* p, outputs* out) {
   char words[128], path[4096];
   const bool drawn = tg_plot_program(words, sizeof words) == TG_OK;
+  const bool to_file = f->json_lines || f->output;
   if (f->plot && !drawn) return TG_ERR_MACHINE; /* its message is set */
   out->folder = f->plot ? f->plot : drawn ? f->output : NULL;
-  if (f->output) TG_TRY(tg_folder_make(f->output));
-  if (out->folder) TG_TRY(tg_folder_make(out->folder));
-  for (const int* figure = tg_bench_motif_figures; out->folder && *figure >= 0; figure++)
-    for (const char* const* name = tg_cli_motif_pictures(*figure); chosen(f, *figure) && *name;
-         name++) {
-      TG_TRY(tg_path_join(out->folder, *name, path, sizeof path));
-      TG_TRY(tg_new_file_check(path));
-    }
-  if (!f->json_lines && !f->output) return TG_OK;
+  if (f->output) TG_TRY(make_folder(f->output, out));
+  if (out->folder && out->folder != f->output) TG_TRY(make_folder(out->folder, out));
   const char* lines = f->json_lines ? f->json_lines : "motif.jsonl";
   TG_TRY(tg_path_join(f->output && !strchr(lines, '/') ? f->output : "", lines, path, sizeof path));
+  for (const int* figure = tg_bench_motif_figures; out->folder && *figure >= 0; figure++)
+    for (const char* const* name = tg_cli_motif_pictures(*figure); chosen(f, p, *figure) && *name;
+         name++)
+      TG_TRY(check_picture(out->folder, *name, to_file ? path : NULL));
+  if (!to_file) return TG_OK;
   TG_TRY(tg_new_file_open(path, &out->file));
   out->to_file = true;
   return TG_OK;
@@ -157,28 +215,49 @@ static tg_status yardsticks(tg_cli_motif_bench* b) {
   return TG_OK;
 }
 
-static tg_status run_figures(tg_cli_motif_bench* b, const fields* f, const char* folder) {
+/* A picture that fails costs no measurement: the first one's message is kept in fault. */
+static tg_status plot(const tg_cli_motif_bench* b, int figure, const char* folder, char* fault,
+                      size_t size) {
+  const tg_status status = tg_cli_motif_plot(b, figure, folder);
+  if (status == TG_OK || status == TG_ERR_INTERRUPTED) return status;
+  if (fault[0] == '\0') snprintf(fault, size, "%s", tg_last_error());
+  return TG_OK;
+}
+
+static tg_status run_figures(tg_cli_motif_bench* b, const fields* f, const char* folder,
+                             char* fault, size_t size) {
   TG_TRY(yardsticks(b));
   for (const int* figure = tg_bench_motif_figures; *figure >= 0; figure++) {
-    if (!chosen(f, *figure)) continue;
+    if (!chosen(f, &b->params, *figure)) continue;
     TG_TRY(tg_bench_motif_run(*figure, &b->params, show, b));
     if (!b->json) tg_cli_motif_print_summary(b, *figure);
-    if (folder) TG_TRY(tg_cli_motif_plot(b, *figure, folder));
+    if (folder) TG_TRY(plot(b, *figure, folder, fault, size));
   }
   if (!b->json) printf("\n");
   return yardsticks(b);
 }
 
-/* What was measured is kept, also when a later case failed. */
-static tg_status finish(tg_cli_motif_bench* b, outputs* out, tg_status status) {
+/* What was measured is kept, also when a later case failed; its last line says so then. */
+static tg_status finish(tg_cli_motif_bench* b, outputs* out, tg_status status, const char* fault) {
+  char reason[1024] = "";
+  if (status != TG_OK) snprintf(reason, sizeof reason, "%s", tg_last_error());
+  if (status != TG_OK && b->json) tg_cli_motif_json_incomplete(stdout, reason);
+  if (status != TG_OK && b->lines) tg_cli_motif_json_incomplete(b->lines, reason);
   if (out->to_file && b->count == 0) {
     tg_new_file_abandon(&out->file);
   } else if (out->to_file) {
     const tg_status written = tg_new_file_commit(&out->file);
-    if (status == TG_OK) status = written;
+    if (status == TG_OK && written != TG_OK) {
+      status = written;
+    } else if (status != TG_OK && written == TG_OK) {
+      tg_fail(status, "%s; what was measured is kept in %s", reason, out->file.path);
+    } else if (status != TG_OK) {
+      tg_fail(status, "%s", reason);
+    }
   }
+  if (b->count == 0) unmake_folders(out);
   TG_FREE(b->rows);
-  return status;
+  return status != TG_OK || fault[0] == '\0' ? status : tg_fail(TG_ERR_MACHINE, "%s", fault);
 }
 
 static tg_status run(int argc, char** argv) {
@@ -187,6 +266,7 @@ static tg_status run(int argc, char** argv) {
               .backend = "all",
               .orbitals = "128,1024",
               .states = 65536,
+              .sums = 256,
               .rows = INT_MIN,
               .columns = INT_MIN,
               .items = 1 << 24,
@@ -202,14 +282,20 @@ static tg_status run(int argc, char** argv) {
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   if (!tg_cli_speaks()) return TG_OK;
   TG_TRY(read_params(&f, machine.memory_available_bytes, &b.params));
-  TG_TRY(open_outputs(&f, &out));
+  const tg_status opened = open_outputs(&f, &b.params, &out);
+  if (opened != TG_OK) {
+    unmake_folders(&out);
+    return opened;
+  }
   b.json = f.json;
   b.lines = out.to_file ? out.file.stream : NULL;
   if (!b.json) {
     printf("throng %s, %s, %d threads\n", TG_VERSION, machine.cpu_model, b.params.threads);
     tg_cli_motif_print_backends(&b);
   }
-  return finish(&b, &out, run_figures(&b, &f, out.folder));
+  char fault[1024] = "";
+  const tg_status status = run_figures(&b, &f, out.folder, fault, sizeof fault);
+  return finish(&b, &out, status, fault);
 }
 
 static const tg_cli_example examples[] = {

@@ -24,6 +24,8 @@ void tg_cli_motif_print_row(tg_cli_motif_bench* b, const tg_bench_motif_row* row
 void tg_cli_motif_json_row(FILE* out, const tg_cli_motif_bench* b, const tg_bench_motif_row* row);
 void tg_cli_motif_print_yardsticks(const tg_bench_yardsticks* y, int threads);
 void tg_cli_motif_json_yardsticks(FILE* out, const tg_bench_yardsticks* y, int threads);
+/** The last line of a run that ended before all was measured. */
+void tg_cli_motif_json_incomplete(FILE* out, const char* reason);
 /** What a figure says in words, behind its table: parallel over serial and where to scan (11), what
  * tiles gain. */
 void tg_cli_motif_print_summary(const tg_cli_motif_bench* b, int figure);

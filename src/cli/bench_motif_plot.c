@@ -20,6 +20,7 @@ typedef struct drawing {
   const char* name_list[MOST_NAMES];
   double x[MOST_CURVES][MOST_POINTS], y[MOST_CURVES][MOST_POINTS];
   int count, name_count;
+  bool log_x; /* an axis that has no place for 0 */
 } drawing;
 
 static bool is(const char* a, const char* b) { return a != NULL && strcmp(a, b) == 0; }
@@ -61,7 +62,8 @@ static void set_styles(drawing* d) {
 }
 
 static void add_point(drawing* d, int panel, const char* label, double x, double y) {
-  tg_plot_curve* c = isfinite(y) && y > 0 ? curve_of(d, panel, label) : NULL;
+  const bool drawn = isfinite(y) && y > 0 && (!d->log_x || x > 0);
+  tg_plot_curve* c = drawn ? curve_of(d, panel, label) : NULL;
   if (c == NULL || c->count == MOST_POINTS) return;
   const ptrdiff_t k = c - d->curves;
   d->x[k][c->count] = x;
@@ -295,6 +297,7 @@ static bool close_ranks(drawing* d, tg_plot* plot) {
 static tg_status draw(const bench* b, int figure, int picture, drawing* d, const char* path) {
   tg_plot plot = {
       .x_label = tg_bench_motif_axis(figure), .log_x = 1, .log_y = 1, .curves = d->curves};
+  d->log_x = figure != 7 && figure != TG_BENCH_MOTIF_TILES;
   switch (figure) {
     case 7:
       plot.title = picture == 0 ? "Filter of 8 particles: versions and implementations"
@@ -331,7 +334,7 @@ static tg_status draw(const bench* b, int figure, int picture, drawing* d, const
   plot.x_names = d->name_count ? d->name_list : NULL;
   plot.x_name_count = d->name_count;
   if (close_ranks(d, &plot)) return tg_plot_write(&plot, path);
-  printf("%s: nothing to draw\n", path);
+  fprintf(stderr, "throng bench motif: %s: nothing to draw\n", path);
   return TG_OK;
 }
 

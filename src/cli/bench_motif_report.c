@@ -107,6 +107,15 @@ void tg_cli_motif_json_yardsticks(FILE* out, const tg_bench_yardsticks* y, int t
   tg_json_close_object(&json);
 }
 
+void tg_cli_motif_json_incomplete(FILE* out, const char* reason) {
+  tg_json json = tg_json_on(out, false);
+  tg_json_open_object(&json, NULL);
+  tg_json_text(&json, "throng", TG_VERSION);
+  tg_json_text(&json, "benchmark", "motif incomplete");
+  tg_json_text(&json, "reason", reason);
+  tg_json_close_object(&json);
+}
+
 /* The measured times of one way to scan, by the number of elements, and their line. */
 enum { MOST_LENGTHS = 16 };
 typedef struct way {

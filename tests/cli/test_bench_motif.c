@@ -185,6 +185,12 @@ static void mistakes_are_refused(void** state) {
   refused("--backend ref, 2>&1", 2, "''");
   refused("--figure 9 2>&1", 2, "9");
   refused("--version nosuch 2>&1", 2, "'nosuch'");
+  refused("--backend ref,all 2>&1", 2, "stands alone");
+  refused("--figure 8 --version ranked 2>&1", 2, "figure 8 has no version");
+  refused("--figure 8 --version array 2>&1", 2, "figure 8 has no version");
+  refused("--figure tiles --version sweep 2>&1", 2, "tiles has no version");
+  refused("--sums 4 2>&1", 2, "--sums 4");
+  refused("--sums 5000 2>&1", 2, "--sums 5000");
   refused("--states 10 2>&1", 2, "10 rows");
   refused("--states -5 2>&1", 2, "--states -5");
   refused("--rows 0 2>&1", 2, "--rows 0");
@@ -221,6 +227,110 @@ static void earlier_lines_are_kept(void** state) {
   scratch_remove(folder);
 }
 
+static void outputs_are_looked_at_first(void** state) {
+  (void)state;
+  char words[4096];
+  const char* folder = scratch_make();
+  if (has_gnuplot()) {
+    snprintf(words, sizeof words, "--figure 8 -o '%s/a/b' --json-lines figure-8.svg 2>&1", folder);
+    refused(words, 2, "another name");
+    assert_int_not_equal(access(scratch_path(folder, "a"), F_OK), 0);
+    snprintf(words, sizeof words, "--figure 8 --plot '%s' --json-lines '%s/./figure-8.svg' 2>&1",
+             folder, folder);
+    refused(words, 2, "another name");
+  }
+  snprintf(words, sizeof words, "--figure 8 -o '%s/c' --json-lines /proc/nosuch/x 2>&1", folder);
+  refused(words, 2, "/proc/nosuch");
+  assert_int_not_equal(access(scratch_path(folder, "c"), F_OK), 0);
+  scratch_remove(folder);
+}
+
+static const char SMALL[] = "--backend ref,omp --repeats 1 --budget 0.0001";
+
+/* Densities are those of the pairs, also where no count is measured; one of 0 has no place on the
+ * axis, and stops nothing. */
+static void densities_need_no_count(void** state) {
+  (void)state;
+  char words[4096];
+  const char* folder = scratch_make();
+  snprintf(words, sizeof words,
+           "%s --states 1024 --figure 13 --version ranked --json 2> '%s/errors'", SMALL, folder);
+  assert_int_equal(run(words), 0);
+  int rows = 0;
+  bool dense = false;
+  for (const char* at = output; *at == '{'; at = strchr(at, '\n') + 1) {
+    if (!says(at, "benchmark", "motif")) continue;
+    rows++;
+    dense = dense || number(at, "density") > 1e-3;
+    assert_true(number(at, "x") == number(at, "density"));
+  }
+  assert_true(rows > 4 && dense);
+  snprintf(words, sizeof words, "%s --figure 13 --states 16 --plot '%s' --json 2> '%s/errors'",
+           SMALL, folder, folder);
+  if (has_gnuplot()) assert_int_equal(run(words), 0);
+  for (const char* at = output; *at != '\0'; at = strchr(at, '\n') + 1) assert_true(*at == '{');
+  scratch_remove(folder);
+}
+
+/* A figure that cannot be drawn costs no measurement. */
+static void pictures_that_fail_cost_nothing(void** state) {
+  (void)state;
+  char words[4096];
+  const char* folder = scratch_make();
+  snprintf(words, sizeof words, "%s/gnuplot", folder);
+  FILE* stream = fopen(words, "w");
+  assert_non_null(stream);
+  fputs("#!/bin/sh\n[ \"$1\" = --version ] && { echo gnuplot 5.4; exit 0; }\nexit 1\n", stream);
+  fclose(stream);
+  snprintf(words, sizeof words, "chmod +x '%s/gnuplot'", folder);
+  assert_int_equal(system(words), 0);
+  char path[4096];
+  snprintf(path, sizeof path, "%s", getenv("PATH") != NULL ? getenv("PATH") : "/usr/bin:/bin");
+  snprintf(words, sizeof words, "%.1000s:%.3000s", folder, path);
+  setenv("PATH", words, 1);
+  snprintf(words, sizeof words,
+           "%s --states 1024 --items 1024 --sums 16 --version bits -o '%s' 2>&1", SMALL, folder);
+  const int code = run(words);
+  setenv("PATH", path, 1);
+  assert_int_equal(code, 3);
+  assert_non_null(strstr(output, "time with/without"));
+  assert_null(strstr(output, "figure 11"));
+  const char* lines = scratch_read(scratch_path(folder, "motif.jsonl"));
+  assert_non_null(strstr(lines, "\"figure\": \"tiles\""));
+  assert_null(strstr(lines, "motif incomplete"));
+  scratch_remove(folder);
+}
+
+/* What an interrupted run has measured is kept, and marked. */
+static void interrupted_lines_are_marked(void** state) {
+  (void)state;
+  char words[4096];
+  const char* folder = scratch_make();
+  snprintf(words, sizeof words,
+           "timeout --preserve-status -s INT 1.5 '%s' bench motif --backend ref --states 1024 "
+           "--items 1048576 --repeats 3 --threads 1 --json-lines '%s/m.jsonl' > /dev/null 2> "
+           "'%s/errors'",
+           TG_PROGRAM, folder, folder);
+  const int ended = system(words);
+  assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 130);
+  char errors[1024];
+  snprintf(errors, sizeof errors, "%.1000s", scratch_read(scratch_path(folder, "errors")));
+  if (strstr(errors, "is kept in") != NULL)
+    assert_non_null(strstr(scratch_read(scratch_path(folder, "m.jsonl")),
+                           "\"benchmark\": \"motif incomplete\""));
+  else /* nothing was measured on so slow a machine */
+    assert_int_not_equal(access(scratch_path(folder, "m.jsonl"), F_OK), 0);
+  scratch_remove(folder);
+}
+
+static void more_sums(void** state) {
+  (void)state;
+  assert_int_equal(run("--figure 15 --sums 4096 --backend ref,omp --version atomic --states 64 "
+                       "--items 1024 --repeats 1 --budget 0.0001 2>&1"),
+                   0);
+  assert_non_null(strstr(output, "figure 15, sums 4096: 64 x 64 pairs"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_figure_is_written),
@@ -230,6 +340,11 @@ int main(void) {
       cmocka_unit_test(rectangles_and_other_operators),
       cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(earlier_lines_are_kept),
+      cmocka_unit_test(outputs_are_looked_at_first),
+      cmocka_unit_test(densities_need_no_count),
+      cmocka_unit_test(pictures_that_fail_cost_nothing),
+      cmocka_unit_test(interrupted_lines_are_marked),
+      cmocka_unit_test(more_sums),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
