@@ -10,6 +10,8 @@
 #                                offload and offload-clang, a time limit on each. Their modules are this build's
 #                                or, where the machine's compilers have no offloading, those in $TG_MODULES
 #                                (made elsewhere; GCC's libgomp.so.1 and libgomp-plugin-nvptx.so.1 beside them)
+#   bench/device.sh motifs       the motifs by CUDA instead: their tests, memcheck and racecheck on the small cases,
+#                                figures 8, 11, 13 and 15
 #   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
 set -u
 cd "$(dirname "$0")/.." || exit 3
@@ -19,6 +21,8 @@ sanitize=
 [ "$preset" != sanitize ] || { sanitize=1 preset=cuda; }
 directives=
 [ "$preset" != directives ] || { directives=1 preset=cuda; }
+motifs=
+[ "$preset" != motifs ] || { motifs=1 preset=cuda; }
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -99,7 +103,8 @@ if [ -n "$directives" ]; then
       continue
     fi
     for test in every_version_finds_the_hits blocks_keep_global_numbers slices_are_sets tiles_skip_no_hit \
-      a_large_rectangle_agrees every_scan_is_exact every_reduce_is_within_the_bound; do
+      a_large_rectangle_agrees every_scan_is_exact long_scans_are_exact every_reduce_is_within_the_bound \
+      every_dense_reduce_is_within_the_bound; do
       step "${backend}_$test" 60 env TG_TEST_BACKEND="$backend" TG_TEST_ONLY=$test TG_TEST_LARGE=1 \
         "$build/motif_gpu_motif"
       grep -E 'FAILED|not so' "$out/${backend}_$test.log" | head -n 20
@@ -110,6 +115,29 @@ if [ -n "$directives" ]; then
         --json-lines "$out/motif_${backend}_$figure.jsonl"
       cat "$out/bench_${backend}_$figure.log"
     done
+  done
+  echo
+  echo "summary"
+  cat "$summary"
+  exit $failures
+fi
+if [ -n "$motifs" ]; then
+  step info 60 "$build/throng" info
+  step motif_gpu_motif 150 "$build/motif_gpu_motif"
+  grep -E 'FAILED|not so|failed|passed' "$out/motif_gpu_motif.log" | head -n 20
+  for tool in memcheck racecheck; do
+    for test in slices_are_sets tiles_skip_no_hit every_scan_is_exact every_reduce_is_within_the_bound \
+      every_dense_reduce_is_within_the_bound; do
+      step "${tool}_$test" 60 env TG_TEST_BACKEND=cuda TG_TEST_ONLY=$test compute-sanitizer --tool $tool \
+        --error-exitcode 9 "$build/motif_gpu_motif"
+      grep -E 'FAILED|Invalid|Program hit|ERROR SUMMARY|RACECHECK SUMMARY|hazard' "$out/${tool}_$test.log" |
+        head -n 20
+    done
+  done
+  for figure in 8 11 13 15; do
+    step "bench_cuda_$figure" 90 "$build/throng" bench motif --backend cuda --figure $figure --repeats 3 \
+      --json-lines "$out/motif_cuda_$figure.jsonl"
+    cat "$out/bench_cuda_$figure.log"
   done
   echo
   echo "summary"
