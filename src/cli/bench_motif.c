@@ -165,7 +165,8 @@ static tg_status make_folder(const char* path, outputs* out) {
 static void unmake_folders(outputs* out) {
   for (; out->made_count > 0; out->made_count--) {
     made_folder* made = &out->made[out->made_count - 1];
-    while (strlen(made->path) > made->before && rmdir(made->path) == 0) {
+    while (strlen(made->path) > made->before) {
+      rmdir(made->path); /* which leaves one that is not empty, as it does its parents */
       char* slash = strrchr(made->path, '/');
       if (slash == NULL) break;
       *slash = '\0';
