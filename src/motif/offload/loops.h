@@ -66,10 +66,9 @@
 /* Parts of rows (motif/directives_blocks.h), none on the host, where it is a thread's alone. */
 #define OMP_PARTS (tg_offload_on_host() ? 1 : tg_parts_for(group_count, column_count))
 
-/* A level of the sweep: queued behind the one before, the twin of OpenACC's async. They all depend
- * on the variable out. Queued outside of a parallel region, GCC 12 makes a
- * team of its own for it, after which a later parallel region may hang; so there is one, of one
- * thread. */
+/* A level of the sweep on a GPU: queued behind the one before, the twin of OpenACC's async. They
+ * all depend on the variable out. Queued outside of a parallel region, GCC 12 makes a team of its
+ * own for it, after which a later parallel region may hang; so there is one, of one thread. */
 #define OMP_QUEUE TG_PRAGMA(omp parallel num_threads(1))
 #define OMP_LEVEL(count, ...)                                                                      \
   TG_PRAGMA(omp target teams distribute parallel for simd                                          \
