@@ -52,24 +52,30 @@ elseif(host)
   list(APPEND said "offload-clang (host: ${TG_CLANG_WITHOUT})")
 endif()
 
-# AMD: the device's half of each file, to machine code of gfx90a. Linking would take ROCm's libraries.
-set(TG_CLANG_AMD ${TG_CLANG_HOST} -fopenmp-targets=amdgcn-amd-amdhsa -Xopenmp-target -march=gfx90a
-  -nogpulib --offload-device-only)
-execute_process(COMMAND ${TG_CLANG_OFFLOAD} ${TG_CLANG_AMD} -O1 -S
-    -x c ${CMAKE_CURRENT_LIST_DIR}/probe/offload.c.in -o ${PROJECT_BINARY_DIR}/modules/probe/amd.s
+# AMD: the device's half of each file, to LLVM's language and on to machine code of gfx90a, without
+# what debuggers take and with few passes, which is quick. Linking would take ROCm's libraries.
+set(TG_CLANG_AMD ${TG_CLANG_HOST} -g0 -fopenmp-targets=amdgcn-amd-amdhsa -Xopenmp-target -march=gfx90a
+  -nogpulib --offload-device-only -emit-llvm)
+set(TG_CLANG_AMD_CODE -w -x ir --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O1)
+set(probe ${PROJECT_BINARY_DIR}/modules/probe/amd)
+execute_process(COMMAND ${TG_CLANG_OFFLOAD} ${TG_CLANG_AMD} -O1 -c
+    -x c ${CMAKE_CURRENT_LIST_DIR}/probe/offload.c.in -o ${probe}.bc
   RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+if(failed EQUAL 0)
+  execute_process(COMMAND ${TG_CLANG_OFFLOAD} ${TG_CLANG_AMD_CODE} -c ${probe}.bc -o ${probe}.o
+    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+endif()
 if(failed EQUAL 0)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/motif/offload/*.c)
   set(objects)
   foreach(source ${sources})
     get_filename_component(stem ${source} NAME_WE)
-    set(object ${TG_MODULE_BUILD_DIR}/objects/amd/${stem}.s)
+    set(object ${TG_MODULE_BUILD_DIR}/objects/amd/${stem}.o)
     add_custom_command(OUTPUT ${object}
       COMMAND ${TG_CLANG_OFFLOAD} ${TG_MODULE_FLAGS} -DTG_MODULE_NAME="offload-clang" ${TG_CLANG_AMD}
-        -S ${source} -o ${object}
-      DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/motif/directives.h
-        ${CMAKE_CURRENT_SOURCE_DIR}/motif/directives_sums.h
-      COMMENT "AMD gfx90a: offload/${stem}.c" VERBATIM)
+        -MMD -MF ${object}.d -MT ${object} -c ${source} -o ${object}.bc
+      COMMAND ${TG_CLANG_OFFLOAD} ${TG_CLANG_AMD_CODE} -c ${object}.bc -o ${object}
+      DEPENDS ${source} DEPFILE ${object}.d COMMENT "AMD gfx90a: offload/${stem}.c" VERBATIM)
     list(APPEND objects ${object})
   endforeach()
   file(MAKE_DIRECTORY ${TG_MODULE_BUILD_DIR}/objects/amd)

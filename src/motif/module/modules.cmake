@@ -2,8 +2,8 @@
 # The backends acc and offload as modules (motif/module.h): shared objects made by compilers of their
 # own. Which are there is found here, and what is missing is left out, and said.
 #
-#   TG_ACC_COMPILER      GCC with OpenACC; a GPU's code too where nvptx offloading is installed
-#   TG_OFFLOAD_COMPILER  GCC with OpenMP; likewise
+#   TG_ACC_COMPILER      GCC with OpenACC: of those that are there the first that makes code for
+#   TG_OFFLOAD_COMPILER  NVIDIA (nvptx offloading), or else for the host; with OpenMP: likewise
 #   TG_CLANG_OFFLOAD     Clang with libomptarget, for NVIDIA (needs CUDA 12's ptxas and nvlink) and, as a
 #                        check that it compiles, for AMD
 #
@@ -75,10 +75,39 @@ function(tg_try_module compiler source result)
   endif()
 endfunction()
 
-find_program(TG_ACC_COMPILER NAMES gcc-14 gcc-13 gcc-12 gcc DOC "Compiler of the backend acc")
-find_program(TG_OFFLOAD_COMPILER NAMES gcc-14 gcc-13 gcc-12 gcc DOC "Compiler of the backend offload")
-find_program(TG_CLANG_OFFLOAD NAMES clang-20 clang-19 DOC "Compiler of the backend offload-clang")
+# The newest GCC may be there without its nvptx offloading, and an older one with it: each is asked for a
+# GPU's code first, then each for the host's. What the user chose or was found before stays.
+function(tg_find_offloading variable source flag)
+  if(DEFINED ${variable} AND NOT "${${variable}}" MATCHES "NOTFOUND$")
+    return()
+  endif()
+  set(there)
+  foreach(name gcc-14 gcc-13 gcc-12 gcc)
+    find_program(found ${name} NO_CACHE)
+    if(found)
+      list(APPEND there ${found})
+    endif()
+    unset(found)
+  endforeach()
+  foreach(kind nvptx host)
+    foreach(compiler ${there})
+      set(how -foffload=disable)
+      if(kind STREQUAL "nvptx")
+        set(how ${TG_NVPTX})
+      endif()
+      tg_try_module(${compiler} ${source} works ${flag} ${how})
+      if(works)
+        set(${variable} ${compiler} CACHE FILEPATH "Compiler of a backend made of directives" FORCE)
+        return()
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 set(TG_NVPTX -foffload=nvptx-none "-foffload-options=nvptx-none=-misa=sm_80 -latomic")
+tg_find_offloading(TG_ACC_COMPILER acc.c -fopenacc)
+tg_find_offloading(TG_OFFLOAD_COMPILER offload.c -fopenmp)
+find_program(TG_CLANG_OFFLOAD NAMES clang-20 clang-19 DOC "Compiler of the backend offload-clang")
 set(said)
 set(nvptx_by)
 
