@@ -52,6 +52,7 @@ static const test_case CASES[] = {
     {40, 330, 140, 0, 5, true, true, 16, false},    /* more, and an odd number of words */
     {3, 400, 50, 260, 5, false, false, 30, false},  /* all are hits */
     {8, 512, 600, 0, 2, true, true, 14, false},
+    {3, 64, 20, 130, 40000, false, false, 9, false}, /* d beyond what 16 bits hold */
 };
 
 /* What the definition says. */

@@ -269,6 +269,14 @@ static void every_dense_reduce_is_within_the_bound(void** state) {
   try_denses(3, 70000, 200);
 }
 
+/* No two names of a list are the same, and where versions say their method, the name begins so. */
+#define UNIQUE(type, list)                                                                         \
+  for (const type* v = (list); v != NULL && v->name != NULL; v++)                                  \
+    for (const type* w = (list); w != v; w++) assert_string_not_equal(v->name, w->name)
+#define METHODS(type, list)                                                                        \
+  for (const type* v = (list); v != NULL && v->name != NULL; v++)                                  \
+  assert_memory_equal(v->name, v->method, strlen(v->method))
+
 /* The names that documents and tests use are unique, and their lists end. */
 static void tables_are_well_formed(void** state) {
   (void)state;
@@ -281,16 +289,17 @@ static void tables_are_well_formed(void** state) {
     assert_ptr_equal(tg_motif_table_find(t->name), t);
     t->describe(words, sizeof words);
     assert_true(strlen(words) > 0);
-    for (const tg_filter_version* v = t->filters; v != NULL && v->name != NULL; v++) {
-      assert_memory_equal(v->name, v->method, strlen(v->method));
-      for (const tg_filter_version* w = t->filters; w != v; w++)
-        assert_string_not_equal(v->name, w->name);
-    }
-    for (const tg_fill_version* v = t->fills; v != NULL && v->name != NULL; v++) {
-      assert_memory_equal(v->name, v->method, strlen(v->method));
-      for (const tg_fill_version* w = t->fills; w != v; w++)
-        assert_string_not_equal(v->name, w->name);
-    }
+    UNIQUE(tg_filter_version, t->filters);
+    UNIQUE(tg_fill_version, t->fills);
+    UNIQUE(tg_collect_version, t->collects);
+    UNIQUE(tg_expect_version, t->expects);
+    UNIQUE(tg_scan_version, t->scans);
+    UNIQUE(tg_reduce_version, t->reduces);
+    UNIQUE(tg_dense_version, t->denses);
+    METHODS(tg_filter_version, t->filters);
+    METHODS(tg_fill_version, t->fills);
+    METHODS(tg_collect_version, t->collects);
+    METHODS(tg_expect_version, t->expects);
   }
 }
 

@@ -20,8 +20,8 @@ typedef uint16_t orbitals __attribute__((vector_size(LIST_BYTES)));
 typedef int16_t answers __attribute__((vector_size(LIST_BYTES)));
 enum { LANES = LIST_BYTES / 2, PARTS = 64 / LANES };
 
-/* Bit j: the list of n orbitals shares at least need of them with that of column j; every orbital
- * of the row is compared with every one of the columns. */
+/* Bit j: the list of n orbitals shares at least need (0 to 2^15) of them with that of column j;
+ * every orbital of the row is compared with every one of the columns. */
 INLINE uint64_t lists_test(const uint16_t* list, const uint16_t* columns, size_t stride, int n,
                            int need) {
   answers shared[PARTS] = {0};
@@ -110,7 +110,7 @@ INLINE void sweep(const tg_omp_sweep* what, tg_omp_method method, tg_omp_sink si
   const tg_pairs* pairs = what->pairs;
   const tg_states *rows = &pairs->rows, *columns = &pairs->columns;
   const int lead = method == TG_OMP_BITS_LEAD2 ? 2 : 1, most = 2 * pairs->d;
-  const int n = (int)rows->particles, need = n - pairs->d;
+  const int n = (int)rows->particles, need = n > pairs->d ? n - pairs->d : 0;
   const uint64_t* row_words = (method == TG_OMP_WORD64 ? rows->low : rows->bits);
   const uint64_t* column_words = (method == TG_OMP_WORD64 ? columns->low : columns->bits);
   const bool more = method == TG_OMP_WORD64 || columns->words > (uint32_t)lead;
