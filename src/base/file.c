@@ -7,9 +7,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+enum { LOCK_TRIES = 20, LOCK_PAUSE_NS = 5000000 };
 enum { PATH_SIZE = sizeof((tg_new_file*)0)->path };
 
 static tg_status too_long(const char* path) {
@@ -129,6 +132,45 @@ static tg_status cannot_write(const char* path) {
   return tg_fail(TG_ERR_INPUT, "%s: cannot be written: %s", path, strerror(error));
 }
 
+/* Locks the file that was opened as part. 0, EWOULDBLOCK where another has it, ESTALE where part is
+ * another file by now: whoever had it has renamed or removed it in between. */
+static int lock_part(int descriptor, const char* part) {
+  struct stat mine, named;
+  /* file systems without locks say so, and are trusted */
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return EWOULDBLOCK;
+  if (fstat(descriptor, &mine) != 0) return errno;
+  if (stat(part, &named) != 0 || mine.st_dev != named.st_dev || mine.st_ino != named.st_ino)
+    return ESTALE;
+  return ftruncate(descriptor, 0) == 0 ? 0 : errno;
+}
+
+/* Opens part for this process alone; one that a process left behind when it was killed is not
+ * locked, and is written anew. A look of another's (tg_new_file_check) is over soon. */
+static tg_status open_part(tg_new_file* file, const char* path) {
+  const struct timespec pause = {0, LOCK_PAUSE_NS};
+  int error = ESTALE, descriptor = -1;
+  for (int i = 0; i < LOCK_TRIES && (error == ESTALE || error == EWOULDBLOCK); i++) {
+    if (error == EWOULDBLOCK) nanosleep(&pause, NULL);
+    descriptor = open(file->part, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return cannot_write(path);
+    error = lock_part(descriptor, file->part);
+    if (error) close(descriptor);
+  }
+  if (error == ESTALE || error == EWOULDBLOCK)
+    return tg_fail(TG_ERR_INPUT,
+                   "%s: another run is writing it (it has %s locked); wait for its end, or give "
+                   "another name",
+                   path, file->part);
+  errno = error;
+  if (error) return cannot_write(path);
+  file->stream = fdopen(descriptor, "wb");
+  if (file->stream) return TG_OK;
+  const tg_status status = cannot_write(path);
+  unlink(file->part);
+  close(descriptor);
+  return status;
+}
+
 tg_status tg_new_file_open(const char* path, tg_new_file* file) {
   memset(file, 0, sizeof *file);
   size_t length = strlen(path);
@@ -147,13 +189,9 @@ tg_status tg_new_file_open(const char* path, tg_new_file* file) {
     if (access(file->path, W_OK) != 0) return cannot_write(path);
   }
   snprintf(file->part, sizeof file->part, "%s.part", file->path);
-  file->stream = fopen(file->part, "wb");
-  if (!file->stream) {
-    tg_status status = cannot_write(path);
-    file->part[0] = '\0';
-    return status;
-  }
-  return TG_OK;
+  const tg_status status = open_part(file, path);
+  if (status != TG_OK) file->part[0] = '\0'; /* not this process's to remove */
+  return status;
 }
 
 tg_status tg_new_file_check(const char* path) {
@@ -191,23 +229,28 @@ static int flush_and_close(FILE* stream, bool to_disk) {
 tg_status tg_new_file_commit(tg_new_file* file) {
   if (!file->stream)
     return tg_fail(TG_ERR_INTERNAL, "%s: commit of a file that is not open", file->path);
+  const bool replaces = file->part[0] != '\0';
+  const int lock = replaces ? dup(fileno(file->stream)) : -1; /* held until it is renamed */
   int error = flush_and_close(file->stream, true);
   file->stream = NULL;
-  if (!error && file->part[0] && rename(file->part, file->path) != 0) error = errno;
+  if (!error && replaces && rename(file->part, file->path) != 0) error = errno;
   if (error) {
     tg_new_file_abandon(file);
-    return tg_fail(TG_ERR_MACHINE, "%s: writing failed: %s; nothing was changed", file->path,
-                   strerror(error));
+  } else if (replaces) {
+    flush_folder(file->path);
+    file->part[0] = '\0';
   }
-  if (file->part[0]) flush_folder(file->path);
-  file->part[0] = '\0';
+  if (lock >= 0) close(lock);
+  if (error)
+    return tg_fail(TG_ERR_MACHINE, "%s: writing failed: %s%s", file->path, strerror(error),
+                   replaces ? "; nothing was changed" : "");
   return TG_OK;
 }
 
 void tg_new_file_abandon(tg_new_file* file) {
   if (!file) return;
+  if (file->part[0]) unlink(file->part); /* while it is locked, and so surely this process's */
   if (file->stream) fclose(file->stream);
-  if (file->part[0]) unlink(file->part);
   file->stream = NULL;
   file->part[0] = '\0';
 }

@@ -27,7 +27,8 @@ tg_status tg_folder_make(const char* path);
 tg_status tg_file_keep_copy(const char* path);
 
 /** A file that appears under its name only when complete: written as "path.part", flushed to disk
- * and renamed at the end. */
+ * and renamed at the end. path.part is locked (flock) meanwhile, so that two runs do not write into
+ * one; what a killed run left of it is written anew. */
 typedef struct tg_new_file {
   FILE* stream;
   char path[4096];
@@ -35,7 +36,8 @@ typedef struct tg_new_file {
 } tg_new_file;
 
 /** A device or pipe is written to directly; behind a symbolic link the file is replaced, not the
- * link. TG_ERR_INPUT where the folder is missing, path is a folder, or it cannot be written. */
+ * link. TG_ERR_INPUT where the folder is missing, path is a folder, it cannot be written, or it is
+ * being written by another. */
 tg_status tg_new_file_open(const char* path, tg_new_file* file);
 /** TG_ERR_INPUT where tg_new_file_open would refuse: for a look before the work whose result is to
  * be written. Leaves everything as it was; a device or pipe is not opened. */

@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -120,6 +122,67 @@ static void a_file_appears_whole_or_not_at_all(void** state) {
   tg_new_file_abandon(NULL);
 }
 
+static void only_one_writes_a_file(void** state) {
+  (void)state;
+  const char* path = scratch_path(folder, "shared");
+  const char* part = scratch_path(folder, "shared.part");
+  tg_new_file first, second;
+  assert_int_equal(tg_new_file_open(path, &first), TG_OK);
+  fputs("first", first.stream);
+  fflush(first.stream);
+  assert_int_equal(tg_new_file_open(path, &second), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "another run is writing it"));
+  assert_int_equal(tg_new_file_check(path), TG_ERR_INPUT);
+  tg_new_file_abandon(&second); /* leaves the first one's alone */
+  assert_string_equal(scratch_read(part), "first");
+  assert_int_equal(tg_new_file_commit(&first), TG_OK);
+  assert_string_equal(scratch_read(path), "first");
+  assert_int_equal(tg_new_file_check(path), TG_OK);
+  /* what a killed process leaves behind is longer than what is written now */
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (tg_new_file_open(path, &second) != TG_OK) _exit(1);
+    fputs("from a process that is killed", second.stream);
+    fflush(second.stream);
+    raise(SIGKILL);
+  }
+  int ended;
+  assert_int_equal(waitpid(child, &ended, 0), child);
+  assert_true(WIFSIGNALED(ended));
+  assert_true(tg_path_exists(part));
+  write_file(path, "third");
+  assert_string_equal(scratch_read(path), "third");
+  assert_false(tg_path_exists(part));
+}
+
+/* Two processes replace one file over and over: it is always one's or the other's, whole. */
+static void writers_in_turns_leave_it_whole(void** state) {
+  (void)state;
+  enum { ROUNDS = 40, LENGTH = 5000 };
+  const char* path = scratch_path(folder, "turns");
+  char text[LENGTH + 1] = "";
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  memset(text, child == 0 ? 'a' : 'b', LENGTH);
+  int written = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    tg_new_file file;
+    if (tg_new_file_open(path, &file) != TG_OK) continue;
+    fputs(text, file.stream);
+    written += tg_new_file_commit(&file) == TG_OK;
+    const char* read = scratch_read(path);
+    if (!read || strlen(read) != LENGTH || strspn(read, read[0] == 'a' ? "a" : "b") != LENGTH)
+      written = -2 * ROUNDS;
+  }
+  if (child == 0) _exit(written > 0 ? 0 : 1);
+  int ended;
+  assert_int_equal(waitpid(child, &ended, 0), child);
+  assert_true(WIFEXITED(ended));
+  assert_int_equal(WEXITSTATUS(ended), 0);
+  assert_true(written > 0);
+}
+
 static void a_link_is_followed(void** state) {
   (void)state;
   const char* target = scratch_path(folder, "target");
@@ -159,6 +222,7 @@ static void a_full_disk_is_noticed(void** state) {
   fputs("words", file.stream);
   assert_int_equal(tg_new_file_commit(&file), TG_ERR_MACHINE);
   assert_non_null(strstr(tg_last_error(), "/dev/full"));
+  assert_null(strstr(tg_last_error(), "nothing was changed"));
   assert_true(tg_path_exists("/dev/full")); /* a device is never replaced or removed */
   write_file("/dev/null", "words");
   struct stat info;
@@ -183,6 +247,8 @@ int main(void) {
       cmocka_unit_test(folders_are_made_with_parents),
       cmocka_unit_test(copies_are_numbered),
       cmocka_unit_test(a_file_appears_whole_or_not_at_all),
+      cmocka_unit_test(only_one_writes_a_file),
+      cmocka_unit_test(writers_in_turns_leave_it_whole),
       cmocka_unit_test(a_link_is_followed),
       cmocka_unit_test(wrong_places_are_refused),
       cmocka_unit_test(a_full_disk_is_noticed),
