@@ -7,7 +7,8 @@
 
 #include "base/status.h"
 
-/** Makes the first SIGINT or SIGTERM set the flag below; a second one of the same kind ends the
+/** Makes the first SIGINT, SIGTERM or SIGHUP (a closed terminal) set the flag below, except those
+ * that are ignored already (nohup); a second one of the same kind ends the
  * process as it would have without throng. For the program to call: the library installs no handler
  * by itself. */
 tg_status tg_interrupt_install(void);

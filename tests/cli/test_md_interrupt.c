@@ -29,7 +29,9 @@ static pid_t start(const char* run, const char* option) {
   pid_t child = fork();
   assert_true(child >= 0);
   if (child > 0) return child;
-  signal(SIGINT, SIG_DFL); /* a test may itself run in the background, where it is ignored */
+  /* a test may itself run in the background or under nohup, where these are ignored */
+  signal(SIGINT, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
   char log[300];
   snprintf(log, sizeof log, "%s.log", engine_path(run));
   int words = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -100,9 +102,9 @@ static void a_killed_run_goes_on_bit_for_bit(void** state) {
 
 static void an_interrupted_run_writes_a_checkpoint(void** state) {
   (void)state;
-  static const int signals[] = {SIGINT, SIGTERM};
-  static const char* const runs[] = {"interrupted", "terminated"};
-  for (int i = 0; i < 2; i++) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  static const char* const runs[] = {"interrupted", "terminated", "hung-up"};
+  for (int i = 0; i < 3; i++) {
     pid_t child = start(runs[i], NULL);
     wait_for_checkpoint(runs[i], child);
     kill(child, signals[i]);
