@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,7 +23,18 @@ static void choose_waiting(char** argv) {
   execv(path, argv);
 }
 
+/* Where a standard stream is closed, the first file that is opened would get its number, and what
+ * is printed would go into that file. Something that can be neither read nor written in its
+ * direction takes its place, so that using it fails as before. */
+static void occupy_standard_streams(void) {
+  for (int number = 0; number <= 2; number++) {
+    if (fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
+    (void)!open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY); /* gets the lowest number */
+  }
+}
+
 int main(int argc, char** argv) {
+  occupy_standard_streams();
   choose_waiting(argv);
   if (tg_interrupt_install() != TG_OK) fprintf(stderr, "throng: %s\n", tg_last_error());
   return tg_cli_main(&tg_cli_program, argc, argv);

@@ -68,6 +68,26 @@ static void a_full_disk_is_a_failure(void** state) {
   assert_non_null(strstr(output, "standard output cannot be written"));
 }
 
+/* What is printed must not land in a file that gets the closed stream's number. */
+static void a_closed_output_is_a_failure(void** state) {
+  (void)state;
+  static const char file[] = TG_BUILD_DIR "/closed-output.jsonl";
+  char command[1024];
+  assert_int_equal(run("{} --help 2>&1 >&-"), 3);
+  assert_non_null(strstr(output, "standard output cannot be written"));
+  snprintf(command, sizeof command,
+           "{} bench motif --figure 8 --backend ref --states 64 --budget 1e-5 --repeats 1 "
+           "--threads 1 --json-lines %s 2>&1 >&- <&-",
+           file);
+  assert_int_equal(run(command), 3);
+  FILE* lines = fopen(file, "r");
+  assert_non_null(lines);
+  char line[4096];
+  while (fgets(line, sizeof line, lines)) assert_int_equal(line[0], '{');
+  fclose(lines);
+  remove(file);
+}
+
 static void every_verb_has_help(void** state) {
   (void)state;
   for (const tg_cli_verb* const* at = tg_cli_program.verbs; *at; at++) {
@@ -170,6 +190,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exit_codes_are_as_documented),
       cmocka_unit_test(a_full_disk_is_a_failure),
+      cmocka_unit_test(a_closed_output_is_a_failure),
       cmocka_unit_test(every_verb_has_help),
       cmocka_unit_test(info_tells_what_works),
       cmocka_unit_test(the_manual_page_is_well_formed),
