@@ -8,6 +8,9 @@
 #include "base/rng.h"
 
 enum { MOST_DRAWS = 1000000 };
+/* Spreads of more orbitals than these times all: 1 - exp loses too much, and in the end everything,
+ * by rounding. Below, the formula stays as it is, so that seeds keep their states. */
+static const double WIDE = 1e6;
 
 static size_t plane(size_t stride, size_t planes, size_t size) {
   return (stride * planes + TG_STATES_SLACK) * size;
@@ -74,12 +77,16 @@ static void list_orbitals(tg_states* s, size_t i) {
 static bool draw(const tg_states_params* params, tg_states* s, size_t i) {
   tg_rng rng = tg_rng_stream(params->seed, TG_RNG_STATES, i);
   const double spread = params->spread;
-  const double reach = spread > 0 ? 1 - exp(-(double)params->orbitals / spread) : 0;
+  const double share = spread > 0 ? params->orbitals / spread : 0;
+  const bool wide = spread > WIDE * params->orbitals;
+  const double reach = wide ? -expm1(-share) : spread > 0 ? 1 - exp(-share) : 0;
   uint32_t held = 0;
   for (int draws = 0; held < params->particles; draws++) {
     if (draws == MOST_DRAWS) return false;
     const double free = 1 - tg_rng_uniform(&rng); /* in [0, 1) */
-    const double at = spread > 0 ? -spread * log(1 - free * reach) : free * params->orbitals;
+    const double at = wide         ? -spread * log1p(-free * reach)
+                      : spread > 0 ? -spread * log(1 - free * reach)
+                                   : free * params->orbitals;
     if (!(at < params->orbitals)) continue; /* by rounding only */
     const uint32_t orbital = (uint32_t)at;
     uint64_t* word = word_of(s, i, orbital);

@@ -59,6 +59,34 @@ static void the_bias_follows_its_law(void** state) {
   tg_states_free(&s);
 }
 
+/* Orbitals of COUNT states of 4 that differ between two spreads with the same draws. */
+static int changed(double spread, double other) {
+  enum { COUNT = 1000 };
+  const tg_states_params a = {COUNT, 4, 100, spread, 7}, b = {COUNT, 4, 100, other, 7};
+  tg_states s, t;
+  int sum = 0;
+  assert_int_equal(tg_states_random(&a, &s), TG_OK);
+  assert_int_equal(tg_states_random(&b, &t), TG_OK);
+  for (uint32_t k = 0; k < 4; k++)
+    for (size_t i = 0; i < COUNT; i++)
+      sum += s.orbital[k * s.stride + i] != t.orbital[k * t.stride + i];
+  tg_states_free(&s);
+  tg_states_free(&t);
+  return sum;
+}
+
+/* A spread of s moves a draw by less than M^2 / 2s orbitals from that without bias, by 5e-5 at most
+ * here: one of 4000 crosses to the next orbital with a probability of 0.2. */
+static void a_wide_spread_is_no_bias(void** state) {
+  (void)state;
+  assert_true(changed(0.99e8, 1.01e8) <= 3); /* on both sides of the change of formula */
+  assert_true(changed(1e8, 0) <= 3);
+  assert_int_equal(changed(1e300, 1e30), 0);
+  assert_true(changed(1e300, 0) <= 1);
+  assert_true(changed(1.7e308, 0) <= 1);
+  assert_true(changed(30, 0) > 100);
+}
+
 /* The published density (states.h) for 8 particles in 128 orbitals, d = 2: 6e-6. 8,000 states
  * have 3.2e7 pairs and so about 192 hits, with a standard deviation of 14 if they were independent;
  * six of them are allowed, as hits of one state are a little correlated. */
@@ -102,6 +130,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(forms_agree),
       cmocka_unit_test(the_bias_follows_its_law),
+      cmocka_unit_test(a_wide_spread_is_no_bias),
       cmocka_unit_test(the_density_is_the_published_one),
       cmocka_unit_test(mistakes_are_named),
   };
