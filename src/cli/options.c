@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/threads.h"
 
-enum { WORD_SIZE = 64, MOST_OPTIONS = 64 };
+enum { WORD_SIZE = 64, MOST_OPTIONS = 64, MOST_THREADS_TRIED = 4096 };
 
 /* Edits (insert, delete, replace, swap neighbours) from a to b; words longer than WORD_SIZE are
  * far. */
@@ -166,6 +167,15 @@ static tg_status take_option(const tg_cli_option* options, int argc, char** argv
   return store_value(option, value, fields);
 }
 
+/* Of every verb: whether the machine has as many threads, before any work. Numbers that no verb
+ * takes are left to it to refuse. */
+static tg_status try_threads(const tg_cli_option* option, const void* fields) {
+  if (option->kind != TG_CLI_INT || strcmp(option->name, "threads") != 0) return TG_OK;
+  int threads = 0;
+  memcpy(&threads, (const char*)fields + option->offset, sizeof threads);
+  return threads <= MOST_THREADS_TRIED ? tg_threads_try(threads) : TG_OK;
+}
+
 tg_status tg_cli_options_parse(const tg_cli_option* options, int argc, char** argv, void* fields,
                                tg_cli_list* rest) {
   bool given[MOST_OPTIONS] = {false};
@@ -193,5 +203,7 @@ tg_status tg_cli_options_parse(const tg_cli_option* options, int argc, char** ar
       return tg_fail(TG_ERR_INPUT, "option %s %s is missing; throng %s --help lists the options",
                      spelled(&options[i], spelling, sizeof spelling), options[i].value, argv[0]);
   }
+  for (int i = 0; i < count; i++)
+    if (given[i]) TG_TRY(try_threads(&options[i], fields));
   return TG_OK;
 }

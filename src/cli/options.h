@@ -41,7 +41,8 @@ typedef struct tg_cli_option {
 /** Reads argv[1 .. argc-1] into the structure at fields. Words that are no options go to rest, or
  * are refused where rest is NULL; after "--" all words are such. A word that begins with a dash is
  * taken for a value only if it is a number, or joined by '='. TG_ERR_INPUT names the option, what
- * was found and the nearest spelling. */
+ * was found and the nearest spelling. TG_ERR_MACHINE where the machine cannot start as many threads
+ * as an option "threads" says. */
 tg_status tg_cli_options_parse(const tg_cli_option* options, int argc, char** argv, void* fields,
                                tg_cli_list* rest);
 
