@@ -60,17 +60,8 @@
     return TG_OK;                                                                                  \
   }
 
-/* Chunks of a level of two_pass, one to a thread; longer ones where there would be more than 2^16
- * of them, as each keeps a line of the first-level cache. And the room of all levels' sums. */
-enum { TG_SCAN_CHUNK = 256, TG_SCAN_CHUNKS = 1 << 16, TG_SCAN_LEVELS = 8 };
-static inline size_t tg_scan_chunk(size_t count) {
-  const size_t chunk = (count + TG_SCAN_CHUNKS - 1) / TG_SCAN_CHUNKS;
-  return chunk > TG_SCAN_CHUNK ? chunk : TG_SCAN_CHUNK;
-}
-static inline size_t tg_scan_chunks(size_t count) {
-  const size_t chunk = tg_scan_chunk(count);
-  return count > 0 ? (count + chunk - 1) / chunk : 1;
-}
+/* The room of all levels' sums (motif/scan.h has the chunks). */
+enum { TG_SCAN_LEVELS = 8 };
 static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
   size_t all = 0;
   do {
@@ -90,9 +81,10 @@ static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
     for (size_t i = p * chunk; i < end; i++) to[p] += from[i];                                     \
   }
 
-/** Sums of chunks first, of chunks of these and so on, then down again: few launches, each element
- * read twice and written once. A thread goes along a chunk, so neighbouring threads do not load
- * neighbouring memory, which only the first-level cache makes up for. */
+/** Sums of chunks first, of chunks of these and so on, then down again: at most five launches, as
+ * the sum of all is not needed first; each element read twice and written once. A thread goes along
+ * a chunk, so neighbouring threads do not load neighbouring memory, which only the first-level
+ * cache makes up for. */
 #define TG_SCAN_TWO_PASS(id, FLAT, in_type, out_type)                                              \
   static tg_status id(size_t count, const in_type* in, out_type* out, void* scratch,               \
                       int threads) {                                                               \
@@ -103,7 +95,7 @@ static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
     TG_BEGIN(threads)                                                                              \
     sums[0] = scratch;                                                                             \
     lengths[0] = tg_scan_chunks(count);                                                            \
-    {                                                                                              \
+    if (lengths[0] > 1) {                                                                          \
       const size_t chunks = lengths[0], chunk = tg_scan_chunk(count);                              \
       out_type* to = sums[0];                                                                      \
       TG_SCAN_UP(FLAT, chunks, count, in, to)                                                      \
@@ -115,7 +107,9 @@ static inline size_t tg_scan_two_pass_bytes(size_t count, size_t width) {
       out_type* to = sums[top] + length;                                                           \
       sums[top + 1] = to;                                                                          \
       lengths[top + 1] = chunks;                                                                   \
-      TG_SCAN_UP(FLAT, chunks, length, from, to)                                                   \
+      if (chunks > 1) {                                                                            \
+        TG_SCAN_UP(FLAT, chunks, length, from, to)                                                 \
+      }                                                                                            \
     }                                                                                              \
     for (int level = top - 1; level >= 0; level--) {                                               \
       const size_t length = lengths[level], chunks = lengths[level + 1];                           \

@@ -26,11 +26,27 @@ static double packed_bytes(size_t count, size_t in, size_t out) {
   return bytes;
 }
 
+/* Two reads and a write of each level; and of the level below, its sums that are written, and read
+ * at the end. */
+static double two_pass_bytes(size_t count, size_t in, size_t out) {
+  if (tg_scan_chunks(count) == 1) return (double)count * (double)(in + out);
+  const size_t chunks = tg_scan_chunks(count);
+  return (double)count * (double)(2 * in + out) + 2.0 * (double)chunks * (double)out +
+         two_pass_bytes(chunks, out, out);
+}
+
+/* Levels above the lowest, up and down; the top goes down only. */
+static int two_pass_kernels(size_t count) {
+  const size_t chunks = tg_scan_chunks(count);
+  return chunks == 1 ? 1 : 2 + two_pass_kernels(chunks);
+}
+
 double tg_scan_bytes(tg_scan_way way, size_t count, size_t in, size_t out) {
   const double once = (double)count * (double)(in + out);
   switch (way) {
     case TG_SCAN_SWEEP_IN_PLACE: return once + 2 * place_bytes(count, out);
     case TG_SCAN_SWEEP: return packed_bytes(count, in, out);
+    case TG_SCAN_TWO_PASS: return two_pass_bytes(count, in, out);
     default: return once;
   }
 }
@@ -41,6 +57,7 @@ int tg_scan_kernels(tg_scan_way way, size_t count) {
   switch (way) {
     case TG_SCAN_SWEEP_IN_PLACE:
     case TG_SCAN_SWEEP: return 2 * levels + 1; /* and the copy, or the top */
+    case TG_SCAN_TWO_PASS: return two_pass_kernels(count);
     case TG_SCAN_HOST: return 0;
     default: return 1;
   }
@@ -78,7 +95,7 @@ size_t tg_scan_crossing(const tg_scan_machine* machine, tg_scan_way way, tg_scan
 }
 
 const char* tg_scan_way_name(tg_scan_way way) {
-  static const char* const names[TG_SCAN_WAYS] = {"serial", "sweep in place", "sweep",
-                                                  "single_pass", "host"};
+  static const char* const names[TG_SCAN_WAYS] = {"serial",      "sweep in place", "sweep",
+                                                  "single_pass", "two_pass",       "host"};
   return names[way];
 }

@@ -36,7 +36,8 @@ typedef enum tg_scan_way {
   TG_SCAN_SWEEP_IN_PLACE, /* a kernel a level, level l at strides of 2^l: a sector a number */
   TG_SCAN_SWEEP,          /* a kernel a level, each level packed */
   TG_SCAN_SINGLE_PASS,
-  TG_SCAN_HOST, /* there and back */
+  TG_SCAN_TWO_PASS, /* a kernel a level of chunks (tg_scan_chunk), up and down */
+  TG_SCAN_HOST,     /* there and back */
   TG_SCAN_WAYS
 } tg_scan_way;
 
@@ -52,6 +53,18 @@ typedef struct tg_scan_machine {
 
 enum { TG_SCAN_SECTOR = 32 /* bytes of memory that are read or written together */ };
 
+/** Elements to a chunk of two_pass's level of count, of which a thread has one: longer chunks where
+ * there would be more than 2^16, as each keeps a line of the first-level cache. And its chunks. */
+enum { TG_SCAN_CHUNK = 256, TG_SCAN_CHUNKS = 1 << 16 };
+static inline size_t tg_scan_chunk(size_t count) {
+  const size_t chunk = (count + TG_SCAN_CHUNKS - 1) / TG_SCAN_CHUNKS;
+  return chunk > TG_SCAN_CHUNK ? chunk : TG_SCAN_CHUNK;
+}
+static inline size_t tg_scan_chunks(size_t count) {
+  const size_t chunk = tg_scan_chunk(count);
+  return count > 0 ? (count + chunk - 1) / chunk : 1;
+}
+
 /** Bytes that go through the device's memory if no cache keeps any from level to level, of elements
  * of so many bytes in and sums of so many bytes out:
  *
@@ -60,9 +73,12 @@ enum { TG_SCAN_SECTOR = 32 /* bytes of memory that are read or written together 
  *                               and writes n on the way down: 8 n out where in = out
  *   sweep in place              n (in + out) for the copy; each way, a level of stride s: all is
  *                               read and written while 2 s sums lie in a sector, then three sectors
- *                               for each of n/2s pairs: 20 n out where in = out = 4 bytes */
+ *                               for each of n/2s pairs: 20 n out where in = out = 4 bytes
+ *   two_pass                    n (2 in + out), and of the c sums of chunks, where there is more
+ * than one, c out written, and c out read for the last kernel; they are scanned in place likewise,
+ * 3 c out: 3 n out and little more where in = out */
 double tg_scan_bytes(tg_scan_way way, size_t count, size_t in, size_t out);
-/** Kernels that are queued, one a level and way. */
+/** Kernels that are queued, one a level and way; two_pass: five from 65,537 elements on. */
 int tg_scan_kernels(tg_scan_way way, size_t count);
 /** Seconds. call + kernels + bytes / memory; serial: call + kernel + elements; host: two calls, for
  * both copies are waited for, the link there and back, and the elements. */

@@ -36,12 +36,20 @@ static void bytes_are_those_of_the_levels(void** state) {
    * of 3 sectors; two ways, and the copy */
   near(tg_scan_bytes(TG_SCAN_SWEEP_IN_PLACE, 16, 4, 4), 2 * (3 * 2 * 64 + 96) + 128);
   near(tg_scan_bytes(TG_SCAN_SINGLE_PASS, 1000, 4, 8), 12000);
+  /* one chunk; three chunks, whose sums are written and read, and scanned as one chunk; and chunks
+   * of chunks */
+  near(tg_scan_bytes(TG_SCAN_TWO_PASS, 256, 4, 8), 256 * 12);
+  near(tg_scan_bytes(TG_SCAN_TWO_PASS, 600, 4, 8), 600 * 16 + 2 * 3 * 8 + 3 * 16);
+  near(tg_scan_bytes(TG_SCAN_TWO_PASS, 256 * 512, 4, 4),
+       256 * 512 * 12 + 2 * 512 * 4 + 512 * 12 + 2 * 2 * 4 + 2 * 8);
   /* the limits that the header names */
   const size_t n = (size_t)1 << 26;
   const double packed = tg_scan_bytes(TG_SCAN_SWEEP, n, 4, 4) / (double)n;
   const double place = tg_scan_bytes(TG_SCAN_SWEEP_IN_PLACE, n, 4, 4) / (double)n;
   assert_true(fabs(packed - 32) < 1e-4);
   assert_true(fabs(place - 80) < 1e-4);
+  const double two_pass = tg_scan_bytes(TG_SCAN_TWO_PASS, n, 4, 4) / (double)n;
+  assert_true(fabs(two_pass - 12) < 0.1);
 }
 
 static void kernels_are_counted(void** state) {
@@ -50,6 +58,10 @@ static void kernels_are_counted(void** state) {
   assert_int_equal(tg_scan_kernels(TG_SCAN_SWEEP, ((size_t)1 << 20) + 1), 43);
   assert_int_equal(tg_scan_kernels(TG_SCAN_SINGLE_PASS, 1000), 1);
   assert_int_equal(tg_scan_kernels(TG_SCAN_HOST, 1000), 0);
+  const size_t lengths[] = {0, 256, 257, 65536, 65537, (size_t)1 << 24, (size_t)1 << 30};
+  const int kernels[] = {1, 1, 3, 3, 5, 5, 5};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    assert_int_equal(tg_scan_kernels(TG_SCAN_TWO_PASS, lengths[i]), kernels[i]);
 }
 
 static void times_add_up(void** state) {
