@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fused chain on the host's threads: the sweep finds the hits, and their elements are added at
+/* The fused chain on the host's threads: block.h finds the hits, and their elements are added at
  * once, into sums of the thread (private), of the block of rows (blocks: joined in order, so the
  * number of threads does not matter), or by atomic updates. */
 #include <string.h>

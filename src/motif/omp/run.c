@@ -51,7 +51,7 @@ static void load_rows(const tg_omp_job* job, size_t row, size_t count, const wor
 }
 
 /* One block against one run of columns; with once, without the groups below the diagonal. */
-static void sweep_run(const tg_omp_job* job, tg_omp_sweep* what, size_t begin, size_t end) {
+static void filter_columns(const tg_omp_job* job, tg_omp_block* what, size_t begin, size_t end) {
   const tg_pairs* pairs = job->pairs;
   if (pairs->once) {
     const uint64_t first = pairs->first_row + what->row + 1; /* global number of the first column */
@@ -63,7 +63,7 @@ static void sweep_run(const tg_omp_job* job, tg_omp_sweep* what, size_t begin, s
   what->column_begin = begin;
   what->column_end = end;
   const bool one_word = job->method == TG_OMP_BITS_LEAD2 && pairs->rows.words < 2;
-  job->kernels->sweep[one_word ? TG_OMP_BITS_LEAD1 : job->method][job->sink](what);
+  job->kernels->block[one_word ? TG_OMP_BITS_LEAD1 : job->method][job->sink](what);
 }
 
 static void do_item(const tg_omp_job* job, size_t item, size_t block, const workspace* w) {
@@ -72,7 +72,7 @@ static void do_item(const tg_omp_job* job, size_t item, size_t block, const work
   const size_t begin = tiles ? pairs->tile_rows[item] : item * block;
   size_t end = tiles ? pairs->tile_rows[item + 1] : begin + block;
   if (end > pairs->rows.count) end = pairs->rows.count;
-  tg_omp_sweep what = {
+  tg_omp_block what = {
       .pairs = pairs,
       .sets = w->sets,
       .set_words = set_words(pairs),
@@ -87,11 +87,11 @@ static void do_item(const tg_omp_job* job, size_t item, size_t block, const work
     what.row_count = end - row < block ? end - row : block;
     load_rows(job, row, what.row_count, w);
     if (!tiles) {
-      sweep_run(job, &what, 0, pairs->columns.count);
+      filter_columns(job, &what, 0, pairs->columns.count);
       continue;
     }
     for (uint32_t s = pairs->tile_spans[item]; s < pairs->tile_spans[item + 1]; s++)
-      sweep_run(job, &what, pairs->spans[2 * (size_t)s], pairs->spans[2 * (size_t)s + 1]);
+      filter_columns(job, &what, pairs->spans[2 * (size_t)s], pairs->spans[2 * (size_t)s + 1]);
   }
 }
 

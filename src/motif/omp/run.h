@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file motif/omp/run.h  Rows shared out among threads, block by block, for the sweep. */
+/** @file motif/omp/run.h  Rows shared out among threads, block by block, for block.h. */
 #ifndef TG_MOTIF_OMP_RUN_H
 #define TG_MOTIF_OMP_RUN_H
 
-#include "motif/omp/sweep.h"
+#include "motif/omp/block.h"
 
 typedef struct tg_omp_job {
   const tg_pairs* pairs;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "motif/backends.h"
-#include "motif/omp/sweep.h"
+#include "motif/omp/block.h"
 
 static void describe(char* out, size_t size) {
 #ifdef _OPENMP

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every variant of the sweep that variants.cmake compiles. */
-#include "motif/omp/sweep.h"
+/* Every variant of simd/block.c that variants.cmake compiles. */
+#include "motif/omp/block.h"
 
 extern const tg_omp_kernels tg_omp_kernels_portable;
-#ifdef TG_SWEEP_X86
+#ifdef TG_BLOCK_X86
 extern const tg_omp_kernels tg_omp_kernels_avx2;
 extern const tg_omp_kernels tg_omp_kernels_avx512;
 #endif
 
 const tg_omp_kernels* const* tg_omp_variants(void) {
   static const tg_omp_kernels* const variants[] = {
-#ifdef TG_SWEEP_X86
+#ifdef TG_BLOCK_X86
       &tg_omp_kernels_avx512,
       &tg_omp_kernels_avx2,
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file motif/omp/simd/group_avx2.h  A group of 64 columns, read from the cache by AVX2; included
- * by sweep.c alone. Bits are counted by a table of 16 entries for each half of a byte, in a
+ * by block.c alone. Bits are counted by a table of 16 entries for each half of a byte, in a
  * register (VPSHUFB), and added over the bytes of a word (VPSADBW). */
 #ifndef TG_MOTIF_OMP_SIMD_GROUP_AVX2_H
 #define TG_MOTIF_OMP_SIMD_GROUP_AVX2_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TG_SWEEP_NAME "AVX2"
+#define TG_BLOCK_NAME "AVX2"
 enum { LIST_BYTES = 32 };
 
 typedef struct group {

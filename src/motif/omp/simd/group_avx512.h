@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file motif/omp/simd/group_avx512.h  A group of 64 columns in AVX-512 registers; included by
- * sweep.c alone.
+ * block.c alone.
  *
  * Each 8 pairs take an exclusive or, a VPOPCNTQ, a minimum (bytes: counts are below 256), and, with
  * a second word, one of each of the first two and an addition. The only ports are 0 and 5, and
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TG_SWEEP_NAME "AVX-512"
+#define TG_BLOCK_NAME "AVX-512"
 enum { LIST_BYTES = 64 };
 
 typedef struct group {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file motif/omp/simd/group_portable.h  A group of 64 columns in plain C; included by sweep.c
+/** @file motif/omp/simd/group_portable.h  A group of 64 columns in plain C; included by block.c
  * alone. Bits are counted in ever wider fields of a word, which a compiler can do in vectors. */
 #ifndef TG_MOTIF_OMP_SIMD_GROUP_PORTABLE_H
 #define TG_MOTIF_OMP_SIMD_GROUP_PORTABLE_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TG_SWEEP_NAME "portable"
+#define TG_BLOCK_NAME "portable"
 enum { LIST_BYTES = 16 };
 
 typedef struct group {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep of motif/omp/sweep.h. One body, inlined once for each method and sink, which are
+/* The inner loops of motif/omp/block.h. One body, inlined once for each method and sink, which are
  * constants in it. The build defines TG_VARIANT, the suffix of the exported name. */
-#include "motif/omp/sweep.h"
+#include "motif/omp/block.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ INLINE uint64_t lists_test(const uint16_t* list, const uint16_t* columns, size_t
 }
 
 /* Candidates of row i of the block that are hits by all that is known of them. */
-INLINE uint64_t confirm(const tg_omp_sweep* what, tg_omp_method method, size_t i, size_t column,
+INLINE uint64_t confirm(const tg_omp_block* what, tg_omp_method method, size_t i, size_t column,
                         uint64_t candidates) {
   const tg_states *rows = &what->pairs->rows, *columns = &what->pairs->columns;
   uint64_t hits = 0;
@@ -71,7 +71,7 @@ INLINE uint64_t confirm(const tg_omp_sweep* what, tg_omp_method method, size_t i
   return hits;
 }
 
-INLINE void sink_hits(const tg_omp_sweep* what, tg_omp_sink sink, size_t row, size_t column,
+INLINE void sink_hits(const tg_omp_block* what, tg_omp_sink sink, size_t row, size_t column,
                       uint64_t hits) {
   if (sink == TG_OMP_COUNT) {
     what->found[row] += (uint32_t)__builtin_popcountll(hits);
@@ -96,7 +96,7 @@ INLINE void sink_hits(const tg_omp_sweep* what, tg_omp_sink sink, size_t row, si
 
 /* Of a group that begins at column, those that are left: before the end, and with once above the
  * diagonal. */
-INLINE uint64_t allowed(const tg_omp_sweep* what, size_t row, size_t column) {
+INLINE uint64_t allowed(const tg_omp_block* what, size_t row, size_t column) {
   const size_t left = what->column_end - column;
   uint64_t mask = left >= 64 ? UINT64_MAX : (1ULL << left) - 1;
   if (!what->pairs->once) return mask;
@@ -106,7 +106,7 @@ INLINE uint64_t allowed(const tg_omp_sweep* what, size_t row, size_t column) {
   return from > 0 ? mask & UINT64_MAX << from : mask;
 }
 
-INLINE void sweep(const tg_omp_sweep* what, tg_omp_method method, tg_omp_sink sink) {
+INLINE void run_block(const tg_omp_block* what, tg_omp_method method, tg_omp_sink sink) {
   const tg_pairs* pairs = what->pairs;
   const tg_states *rows = &pairs->rows, *columns = &pairs->columns;
   const int lead = method == TG_OMP_BITS_LEAD2 ? 2 : 1, most = 2 * pairs->d;
@@ -131,16 +131,16 @@ INLINE void sweep(const tg_omp_sweep* what, tg_omp_method method, tg_omp_sink si
   }
 }
 
-#define SWEEP(method, sink)                                                                        \
-  static void method##_##sink(const tg_omp_sweep* what) {                                          \
-    sweep(what, TG_OMP_##method, TG_OMP_##sink);                                                   \
+#define BLOCK(method, sink)                                                                        \
+  static void method##_##sink(const tg_omp_block* what) {                                          \
+    run_block(what, TG_OMP_##method, TG_OMP_##sink);                                               \
   }
-#define SWEEPS(method)                                                                             \
-  SWEEP(method, COUNT) SWEEP(method, STORE) SWEEP(method, CLAIM) SWEEP(method, VISIT)
-SWEEPS(ARRAY)
-SWEEPS(WORD64)
-SWEEPS(BITS_LEAD1)
-SWEEPS(BITS_LEAD2)
+#define BLOCKS(method)                                                                             \
+  BLOCK(method, COUNT) BLOCK(method, STORE) BLOCK(method, CLAIM) BLOCK(method, VISIT)
+BLOCKS(ARRAY)
+BLOCKS(WORD64)
+BLOCKS(BITS_LEAD1)
+BLOCKS(BITS_LEAD2)
 
 #define POINTERS(method)                                                                           \
   { method##_COUNT, method##_STORE, method##_CLAIM, method##_VISIT }
@@ -148,7 +148,7 @@ SWEEPS(BITS_LEAD2)
 #define JOIN(a, b) JOIN_(a, b)
 extern const tg_omp_kernels JOIN(tg_omp_kernels_, TG_VARIANT);
 const tg_omp_kernels JOIN(tg_omp_kernels_, TG_VARIANT) = {
-    TG_SWEEP_NAME,
+    TG_BLOCK_NAME,
     set_runs,
     {POINTERS(ARRAY), POINTERS(WORD64), POINTERS(BITS_LEAD1), POINTERS(BITS_LEAD2)},
 };

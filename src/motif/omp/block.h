@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file motif/omp/sweep.h  A block of rows against a run of columns, by SIMD: the inner loops of
+/** @file motif/omp/block.h  A block of rows against a run of columns, by SIMD: the inner loops of
  * filter and fill on the host.
  *
  * 64 columns are held in registers where they fit (a group), and all rows of the block go past
@@ -8,8 +8,8 @@
  * so the hits of each row rise.
  *
  * Compiled once per instruction set (motif/omp/variants.cmake): the folder simd/. */
-#ifndef TG_MOTIF_OMP_SWEEP_H
-#define TG_MOTIF_OMP_SWEEP_H
+#ifndef TG_MOTIF_OMP_BLOCK_H
+#define TG_MOTIF_OMP_BLOCK_H
 
 #include "motif/pairs.h"
 
@@ -34,7 +34,7 @@ typedef enum tg_omp_sink {
   TG_OMP_SINKS
 } tg_omp_sink;
 
-typedef struct tg_omp_sweep {
+typedef struct tg_omp_block {
   const tg_pairs* pairs;
   size_t row, row_count; /* the block, row_count <= TG_OMP_BLOCK */
   size_t column_begin, column_end;
@@ -46,12 +46,12 @@ typedef struct tg_omp_sweep {
   uint32_t* hits;
   void (*visit)(void* context, size_t row, size_t column);
   void* context;
-} tg_omp_sweep;
+} tg_omp_block;
 
 typedef struct tg_omp_kernels {
   const char* name; /* "AVX-512", "AVX2", "portable" */
   bool (*runs)(void);
-  void (*sweep[TG_OMP_METHODS][TG_OMP_SINKS])(const tg_omp_sweep* what);
+  void (*block[TG_OMP_METHODS][TG_OMP_SINKS])(const tg_omp_block* what);
 } tg_omp_kernels;
 
 /** Every set that is compiled, the fastest first; NULL ends. */
