@@ -203,7 +203,8 @@ static void write_event(writer* w, const tg_trace_event* e, int process) {
   tg_json_close_object(&w->json);
   if (to) {
     w->arrows++;
-    if (to->at_ns < e->end_ns) w->backwards++;
+    /* The flag rose at some time within the event: only before it is too early. */
+    if (to->at_ns < e->begin_ns) w->backwards++;
     write_arrow_end(w, "s", e->arrow_out, e->begin_ns, process, e->line);
   }
   if (!from) return;

@@ -51,7 +51,7 @@ void tg_cli_motif_print_row(bench* b, const row* r) {
   if (r->skipped[0])
     printf("left out: %s\n", r->skipped);
   else
-    printf("%10.3f %10.3f %10.3g  %s%s\n", r->least_s * 1e3, r->median_s * 1e3, r->rate, r->unit,
+    printf("%10.4g %10.4g %10.3g  %s%s\n", r->least_s * 1e3, r->median_s * 1e3, r->rate, r->unit,
            r->checked ? "" : ", yardstick");
   fflush(stdout);
 }
@@ -144,7 +144,7 @@ static way way_of(const bench* b, const char* backend, const char* version) {
     if (!is_scan(r, backend)) continue;
     const bool named = version != NULL && strcmp(r->version, version) == 0;
     const bool parallel = strcmp(r->motif, "scan") == 0 && strcmp(r->version, "serial") != 0 &&
-                          strcmp(r->version, "host") != 0;
+                          strncmp(r->version, "host", 4) != 0; /* "host pinned", too */
     if (version != NULL ? !named : !parallel) continue;
     if (w.count > 0 && w.n[w.count - 1] == r->x) { /* another version of this length */
       if (r->least_s >= w.seconds[w.count - 1]) continue;

@@ -41,8 +41,8 @@ static const char* packages_of(const tg_motif_table* t) {
     return "install GCC 12 or later and its offloading compiler (Debian: gcc-12, "
            "gcc-12-offload-nvptx), then build throng anew";
   if (is(t, "offload-clang"))
-    return "install Clang with libomptarget (Debian: clang-19, libomp-19-dev; for NVIDIA then "
-           "./dev deps cuda12), then build throng anew";
+    return "install Clang with libomptarget (Debian: clang-19, clang-tools-19, lld-19, "
+           "libomp-19-dev; for NVIDIA then ./dev deps cuda12), then build throng anew";
   return "";
 }
 

@@ -173,7 +173,9 @@ static void clocks_that_disagree_are_told(void** state) {
   const char* path = scratch_path(folder, "trace.json");
   tg_trace *a = make("a", 1), *b = make("b", 1);
   add(a, 0, "raise", 2000, 3000, 5, 0);
-  add(b, 0, "wait", 1000, 2500, 0, 5);
+  add(b, 0, "wait", 1000, 1900, 0, 5); /* over before the flag can have risen */
+  add(a, 0, "raise", 4000, 5000, 6, 0);
+  add(b, 0, "wait", 3000, 4500, 0, 6); /* while it is raised: in time */
   tg_trace* both[] = {a, b};
   tg_trace_group group = {"", both, 2};
   assert_int_equal(tg_trace_write(path, &group, 1, NULL), TG_OK);
