@@ -10,6 +10,15 @@
 #include "ci/hamiltonian.h"
 #include "ci/space.h"
 
+/** So many particles of either species with this M, and no other limit. */
+static inline tg_ci_space_params space_of(int a, int b, int two_m) {
+  return (tg_ci_space_params){
+      .limits = {{.particles = a, .weight_most = -1}, {.particles = b, .weight_most = -1}},
+      .two_m = two_m,
+      .symmetry = -1,
+      .weight_most = -1};
+}
+
 /** Appends the 2j + 1 states of a j-orbit; returns the new count. */
 static inline size_t shell_add(tg_ci_orbital* orbitals, size_t count, int two_j, int l, int weight,
                                int shell) {

@@ -75,14 +75,6 @@ static tg_ci_hamiltonian* random_h(size_t na, const tg_ci_orbital* a, size_t nb,
   return h;
 }
 
-static tg_ci_space_params numbers(int a, int b, int two_m) {
-  return (tg_ci_space_params){
-      .limits = {{.particles = a, .weight_most = -1}, {.particles = b, .weight_most = -1}},
-      .two_m = two_m,
-      .symmetry = -1,
-      .weight_most = -1};
-}
-
 /* Two parities, several j, and another shell for B; every number of particles. */
 static void every_number_of_particles(void** state) {
   (void)state;
@@ -95,7 +87,7 @@ static void every_number_of_particles(void** state) {
   tg_ci_hamiltonian* h = random_h(na, a, nb, b, 7);
   for (int i = 0; i <= (int)na; i++)
     for (int j = 0; j <= (int)nb; j++) {
-      tg_ci_space_params params = numbers(i, j, (i + j) % 2);
+      tg_ci_space_params params = space_of(i, j, (i + j) % 2);
       check(h, &params);
       params.symmetry = 0;
       if ((i > 0 && i < (int)na) || (j > 0 && j < (int)nb)) check(h, &params);
@@ -110,7 +102,7 @@ static void point_groups(void** state) {
   tg_ci_orbital o[7];
   for (int i = 0; i < 7; i++) o[i] = (tg_ci_orbital){.symmetry = labels[i], .shell = (uint16_t)i};
   tg_ci_hamiltonian* h = random_h(7, o, 7, o, 11);
-  tg_ci_space_params params = numbers(3, 2, 0);
+  tg_ci_space_params params = space_of(3, 2, 0);
   check(h, &params);
   for (params.symmetry = 0; params.symmetry < 8; params.symmetry++) check(h, &params);
   uint8_t roles[7] = {TG_CI_FROZEN, TG_CI_ACTIVE, TG_CI_ACTIVE, TG_CI_UNUSED};
@@ -125,19 +117,19 @@ static void truncations(void** state) {
   tg_ci_orbital o[64];
   const size_t n = shell_oscillator(o, 2);
   tg_ci_hamiltonian* h = random_h(n, o, n, o, 13);
-  tg_ci_space_params params = numbers(2, 3, 1);
+  tg_ci_space_params params = space_of(2, 3, 1);
   params.symmetry = 1;
   params.weight_most = 3;
   check(h, &params);
   params.limits[1].weight_most = 2;
   check(h, &params);
-  params = numbers(3, 3, 2);
+  params = space_of(3, 3, 2);
   params.weight_most = 4;
   check(h, &params);
   const uint16_t partitions[4][6] = {
       {2, 0, 0, 0, 0, 0}, {1, 1, 0, 0, 0, 0}, {0, 0, 2, 0, 0, 0}, {1, 0, 0, 0, 0, 1}};
   const uint32_t pairs[5][2] = {{0, 0}, {0, 2}, {2, 3}, {1, 1}, {3, 0}};
-  params = numbers(2, 2, 0);
+  params = space_of(2, 2, 0);
   for (int t = 0; t < 2; t++) {
     params.limits[t].shells = 6;
     params.limits[t].partition_count = 4;
@@ -156,7 +148,7 @@ static void larger_blocks(void** state) {
   tg_ci_orbital a[16], b[64];
   const size_t na = shell_p(a), nb = shell_pf(b);
   tg_ci_hamiltonian* h = random_h(na, a, nb, b, 17);
-  const tg_ci_space_params params = numbers(1, 4, 1);
+  const tg_ci_space_params params = space_of(1, 4, 1);
   check(h, &params);
   tg_ci_hamiltonian_free(h);
 }
@@ -169,7 +161,7 @@ static void every_instruction_set(void** state) {
   const size_t n = shell_sd(o), m = shell_oscillator(p, 2);
   for (int c = 0; c < 3; c++) {
     tg_ci_hamiltonian* h = c ? random_h(n, o, n, o, 19) : random_h(m, p, m, p, 20);
-    tg_ci_space_params params = numbers(c == 2 ? 1 : 3, c == 2 ? 6 : 3, c == 2);
+    tg_ci_space_params params = space_of(c == 2 ? 1 : 3, c == 2 ? 6 : 3, c == 2);
     if (c == 0) params.weight_most = 5;
     tg_ci_space* s = NULL;
     assert_int_equal(tg_ci_space_make(h, &params, &s), TG_OK);
@@ -217,7 +209,7 @@ static void pairs_are_counted(void** state) {
     const size_t n = cases[i].shell(o);
     tg_ci_hamiltonian* h = NULL;
     assert_int_equal(tg_ci_hamiltonian_create(n, o, n, o, &h), TG_OK);
-    const tg_ci_space_params params = numbers(cases[i].a, cases[i].b, cases[i].two_m);
+    const tg_ci_space_params params = space_of(cases[i].a, cases[i].b, cases[i].two_m);
     tg_ci_space* s = NULL;
     assert_int_equal(tg_ci_space_make(h, &params, &s), TG_OK);
     tg_ci_fly f = {0};

@@ -17,14 +17,6 @@ static tg_ci_hamiltonian* same_orbitals(size_t n, const tg_ci_orbital* o) {
   return h;
 }
 
-static tg_ci_space_params numbers(int a, int b, int two_m) {
-  return (tg_ci_space_params){
-      .limits = {{.particles = a, .weight_most = -1}, {.particles = b, .weight_most = -1}},
-      .two_m = two_m,
-      .symmetry = -1,
-      .weight_most = -1};
-}
-
 static uint64_t dimension(const tg_ci_hamiltonian* h, const tg_ci_space_params* params) {
   uint64_t states = 0;
   size_t bytes = 0;
@@ -50,7 +42,7 @@ static void dimensions_are_exact(void** state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tg_ci_orbital o[64];
     tg_ci_hamiltonian* h = same_orbitals(cases[i].shell(o), o);
-    const tg_ci_space_params params = numbers(cases[i].a, cases[i].b, cases[i].two_m);
+    const tg_ci_space_params params = space_of(cases[i].a, cases[i].b, cases[i].two_m);
     assert_int_equal(dimension(h, &params), cases[i].states);
     tg_ci_hamiltonian_free(h);
   }
@@ -69,7 +61,7 @@ static void oscillator_dimensions_are_exact(void** state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tg_ci_orbital o[128];
     tg_ci_hamiltonian* h = same_orbitals(shell_oscillator(o, cases[i].most), o);
-    tg_ci_space_params params = numbers(cases[i].a, cases[i].b, cases[i].two_m);
+    tg_ci_space_params params = space_of(cases[i].a, cases[i].b, cases[i].two_m);
     params.symmetry = cases[i].parity;
     int least = -1;
     assert_int_equal(tg_ci_space_least_weight(h, &params, &least), TG_OK);
@@ -88,7 +80,7 @@ static void irreps_are_counted(void** state) {
   for (size_t i = 0; i < 13; i++)
     o[i] = (tg_ci_orbital){.symmetry = labels[i], .shell = (uint16_t)i};
   tg_ci_hamiltonian* h = same_orbitals(13, o);
-  tg_ci_space_params params = numbers(5, 5, 0);
+  tg_ci_space_params params = space_of(5, 5, 0);
   assert_int_equal(dimension(h, &params), 1287 * 1287);
   params.symmetry = 0;
   assert_int_equal(dimension(h, &params), 414441);
@@ -208,7 +200,7 @@ static void states_and_strings_agree(void** state) {
   (void)state;
   tg_ci_orbital o[64];
   tg_ci_hamiltonian* h = same_orbitals(shell_oscillator(o, 3), o);
-  tg_ci_space_params params = numbers(2, 3, 1);
+  tg_ci_space_params params = space_of(2, 3, 1);
   params.weight_most = 6;
   tg_ci_space* s = NULL;
   assert_int_equal(tg_ci_space_make(h, &params, &s), TG_OK);
@@ -261,7 +253,7 @@ static void partition_pairs_truncate(void** state) {
     for (uint32_t q = 0; q < count; q++)
       if (4 - partitions[p][0] - partitions[q][0] <= 2)
         memcpy(pairs[pair_count++], (uint32_t[2]){p, q}, sizeof *pairs);
-  tg_ci_space_params params = numbers(2, 2, 0);
+  tg_ci_space_params params = space_of(2, 2, 0);
   for (int t = 0; t < 2; t++) {
     params.limits[t].shells = 4;
     params.limits[t].partition_count = count;
@@ -296,10 +288,10 @@ static void many_orbitals_are_no_limit(void** state) {
   uint64_t by_m[161] = {0}, expected = 0;
   for (int i = 0; i < 1000; i++)
     for (int j = 0; j < i; j++) by_m[80 + o[i].two_m + o[j].two_m]++;
-  tg_ci_space_params params = numbers(2, 1, 0);
+  tg_ci_space_params params = space_of(2, 1, 0);
   for (int i = 0; i < 1000; i++) expected += by_m[80 - o[i].two_m];
   assert_int_equal(dimension(h, &params), expected);
-  params = numbers(500, 500, 0); /* C(1000, 500) is about 1e299 */
+  params = space_of(500, 500, 0); /* C(1000, 500) is about 1e299 */
   for (int i = 0; i < 1000; i++) o[i].two_m = 0;
   tg_ci_hamiltonian* flat = same_orbitals(1000, o);
   assert_true(dimension(flat, &params) == UINT64_MAX);
@@ -320,31 +312,31 @@ static void impossible_spaces_say_what_is_possible(void** state) {
   (void)state;
   tg_ci_orbital o[64];
   tg_ci_hamiltonian* h = same_orbitals(shell_sd(o), o);
-  refused(h, numbers(13, 2, 0), "at most 12");
-  refused(h, numbers(-1, 2, 0), "from 0 to 12");
-  refused(h, numbers(2, 2, 1), "must be even, from -16 to 16");
-  refused(h, numbers(2, 1, 0), "must be odd");
-  refused(h, numbers(2, 2, 18), "from -16 to 16");
-  tg_ci_space_params params = numbers(2, 2, 0);
+  refused(h, space_of(13, 2, 0), "at most 12");
+  refused(h, space_of(-1, 2, 0), "from 0 to 12");
+  refused(h, space_of(2, 2, 1), "must be even, from -16 to 16");
+  refused(h, space_of(2, 1, 0), "must be odd");
+  refused(h, space_of(2, 2, 18), "from -16 to 16");
+  tg_ci_space_params params = space_of(2, 2, 0);
   params.symmetry = 1;
   refused(h, params, "labels with states: 0");
   const uint16_t least[3] = {0, 2, 4};
-  params = numbers(5, 2, 1);
+  params = space_of(5, 2, 1);
   params.limits[0].least = least;
   params.limits[0].shells = 3;
   refused(h, params, "limits");
   uint8_t roles[12] = {TG_CI_FROZEN, TG_CI_FROZEN, TG_CI_FROZEN};
-  params = numbers(2, 2, 0);
+  params = space_of(2, 2, 0);
   params.limits[1].roles = roles;
   refused(h, params, "freeze fewer");
   const uint16_t partition[3] = {1, 1, 1};
-  params = numbers(2, 2, 0);
+  params = space_of(2, 2, 0);
   params.limits[0].partitions = partition;
   params.limits[0].partition_count = 1;
   params.limits[0].shells = 3;
   refused(h, params, "holds 3 particles; it must hold 2");
   const uint32_t pairs[2] = {0, 0};
-  params = numbers(3, 2, 1);
+  params = space_of(3, 2, 1);
   params.limits[0].partitions = partition;
   params.limits[0].partition_count = 1;
   params.limits[0].shells = 3;
@@ -352,7 +344,7 @@ static void impossible_spaces_say_what_is_possible(void** state) {
   params.partition_pair_count = 1;
   refused(h, params, "names partition 1");
   tg_ci_space* s = NULL;
-  params = numbers(0, 0, 0);
+  params = space_of(0, 0, 0);
   assert_int_equal(tg_ci_space_make(h, &params, &s), TG_OK); /* the vacuum is one state */
   assert_int_equal(s->dimension, 1);
   tg_ci_space_free(s);

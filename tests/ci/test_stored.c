@@ -164,14 +164,6 @@ static tg_ci_hamiltonian* random_h(size_t na, const tg_ci_orbital* a, size_t nb,
   return h;
 }
 
-static tg_ci_space_params numbers(int a, int b, int two_m) {
-  return (tg_ci_space_params){
-      .limits = {{.particles = a, .weight_most = -1}, {.particles = b, .weight_most = -1}},
-      .two_m = two_m,
-      .symmetry = -1,
-      .weight_most = -1};
-}
-
 static void small_spaces(void** state) {
   (void)state;
   tg_ci_orbital a[16], b[16];
@@ -182,7 +174,7 @@ static void small_spaces(void** state) {
   tg_ci_hamiltonian* h = random_h(na, a, nb, b, 23);
   for (int i = 0; i <= (int)na; i++)
     for (int j = 0; j <= (int)nb; j++) {
-      tg_ci_space_params params = numbers(i, j, (i + j) % 2);
+      tg_ci_space_params params = space_of(i, j, (i + j) % 2);
       check(h, &params, 1);
       params.weight_most = i + j;
       int least = 0;
@@ -198,12 +190,12 @@ static void several_chunks(void** state) {
   tg_ci_orbital o[64];
   size_t n = shell_sd(o);
   tg_ci_hamiltonian* h = random_h(n, o, n, o, 29);
-  tg_ci_space_params params = numbers(3, 3, 0);
+  tg_ci_space_params params = space_of(3, 3, 0);
   check(h, &params, 0);
   tg_ci_hamiltonian_free(h);
   n = shell_oscillator(o, 3);
   h = random_h(n, o, n, o, 31);
-  params = numbers(2, 2, 0);
+  params = space_of(2, 2, 0);
   params.weight_most = 3;
   check(h, &params, 97);
   tg_ci_hamiltonian_free(h);
@@ -244,11 +236,11 @@ static void many_orbitals(void** state) {
       const uint32_t q = members[tg_rng_bits(&rng) % count];
       assert_int_equal(tg_ci_hamiltonian_set_cross(h, i, j, (int)q / n, (int)q % n, value), TG_OK);
     }
-    tg_ci_space_params params = numbers(2, 1, -75);
+    tg_ci_space_params params = space_of(2, 1, -75);
     params.symmetry = 1;
     params.weight_most = 4;
     check(h, &params, 701);
-    params = numbers(2, 0, 3);
+    params = space_of(2, 0, 3);
     params.limits[1].particles = 0;
     params.weight_most = c ? 12 : -1;
     check(h, &params, 503);
@@ -261,7 +253,7 @@ static void operators_agree(void** state) {
   tg_ci_orbital o[64];
   const size_t n_orbitals = shell_sd(o);
   tg_ci_hamiltonian* h = random_h(n_orbitals, o, n_orbitals, o, 41);
-  const tg_ci_space_params params = numbers(2, 3, 1);
+  const tg_ci_space_params params = space_of(2, 3, 1);
   tg_ci_space* space = NULL;
   assert_int_equal(tg_ci_space_make(h, &params, &space), TG_OK);
   const size_t n = (size_t)space->dimension;
