@@ -95,6 +95,7 @@ failed:
 }
 
 void tg_cli_ci_close(tg_cli_ci_job* job) {
+  tg_ci_tables_free(&job->tables);
   tg_ci_problem_free(&job->problem);
   tg_ci_input_free(&job->input);
   for (int i = 0; i < TG_CLI_LIST_SIZE; i++) TG_FREE(job->paths[i]);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "ci/solve.h"
+#include "ci/tables.h"
 #include "cli/options.h"
 
 /** The options; starts from tg_cli_ci_defaults(). */
@@ -28,6 +29,7 @@ typedef struct tg_cli_ci_job {
   bool asked; /* numbers of particles are known, so there is a problem */
   tg_ci_problem problem;
   tg_ci_solve_params solve; /* without callbacks */
+  tg_ci_tables tables;      /* what --observables gave */
 } tg_cli_ci_job;
 
 tg_cli_ci_options tg_cli_ci_defaults(void);

@@ -91,6 +91,7 @@ void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* 
   const tg_ci_problem* p = &job->problem;
   print_head(out, job, spectrum);
   print_table(out, p, spectrum);
+  tg_ci_tables_print(out, &job->tables, 100);
   fputc('\n', out);
   for (int k = 0; k < TG_CI_LABELS; k++)
     if (p->unknown[k][0]) fprintf(out, "Note: %s\n", p->unknown[k]);
@@ -176,6 +177,7 @@ void tg_cli_ci_json(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* s
   for (size_t i = 0; i < spectrum->level_count; i++)
     json_level(&json, &job->problem, spectrum, &spectrum->levels[i]);
   tg_json_close_array(&json);
+  if (job->tables.table_count) tg_ci_tables_json(&json, &job->tables);
   tg_json_open_array(&json, "sectors");
   for (size_t s = 0; s < spectrum->sector_count; s++)
     json_sector(&json, &job->problem, &spectrum->sectors[s]);

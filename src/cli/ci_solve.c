@@ -5,11 +5,13 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "cli/ci_observables.h"
 #include "cli/ci_report.h"
 #include "cli/cli.h"
 
 typedef struct fields {
   tg_cli_ci_options options;
+  tg_cli_ci_observable_options observables;
   const char* json_file;
   bool json;
 } fields;
@@ -22,6 +24,7 @@ static const tg_cli_option options[] = {
      "look for levels that the run may have missed: where needed, by another run in any case, or "
      "not at all (default auto)",
      false},
+    TG_CLI_CI_OBSERVABLE_OPTIONS(fields, observables),
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print JSON", false},
     {"json-file", 0, TG_CLI_TEXT, offsetof(fields, json_file), "FILE",
      "write the JSON into a file, beside the table", false},
@@ -85,8 +88,15 @@ static tg_status run(int argc, char** argv) {
   job.solve.progress = terminal ? show_progress : NULL;
   job.solve.interrupted = interrupted;
   tg_ci_spectrum spectrum = {0};
-  tg_status status = tg_ci_solve(&job.problem, &job.solve, &spectrum);
+  tg_ci_observable_list list = {0};
+  tg_ci_observable_params params;
+  tg_status status = tg_cli_ci_observables_open(&f.observables, &job.problem, NULL,
+                                                job.solve.threads, &list, &params);
+  if (status == TG_OK) status = tg_ci_solve(&job.problem, &job.solve, &spectrum);
   if (terminal) fputs("\r\033[K", stderr);
+  const tg_ci_states states = {&job.problem, &spectrum};
+  if (status == TG_OK) status = tg_ci_observables_run(&list, &params, &states, NULL, &job.tables);
+  tg_ci_observables_free(&list);
   if (status == TG_OK) status = write_results(&f, &job, &spectrum);
   tg_ci_spectrum_free(&spectrum);
   tg_cli_ci_close(&job);
