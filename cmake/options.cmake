@@ -44,3 +44,22 @@ if(TG_LAPACK)
     target_compile_definitions(tg_flags INTERFACE TG_HAVE_LAPACK=1)
   endif()
 endif()
+
+# HDF5 for files of wave functions and densities, its serial C library: Debian's libhdf5-dev, or the usual
+# places. 1.10.7 is the first that lets callers do the locking.
+set(TG_HAVE_HDF5 OFF)
+if(TG_HDF5)
+  find_path(TG_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial)
+  find_library(TG_HDF5_LIBRARY NAMES hdf5_serial hdf5 PATH_SUFFIXES hdf5/serial)
+  mark_as_advanced(TG_HDF5_INCLUDE TG_HDF5_LIBRARY)
+  if(TG_HDF5_INCLUDE AND TG_HDF5_LIBRARY)
+    include(CheckCSourceCompiles)
+    set(CMAKE_REQUIRED_INCLUDES ${TG_HDF5_INCLUDE})
+    set(CMAKE_REQUIRED_LIBRARIES ${TG_HDF5_LIBRARY})
+    check_c_source_compiles("#include <hdf5.h>
+      int main(void) { return H5Pset_file_locking(H5Pcreate(H5P_FILE_ACCESS), 0, 1) < 0; }" TG_HDF5_WORKS)
+    unset(CMAKE_REQUIRED_INCLUDES)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    set(TG_HAVE_HDF5 ${TG_HDF5_WORKS})
+  endif()
+endif()

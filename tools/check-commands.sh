@@ -21,6 +21,12 @@ if command -v mpirun >/dev/null 2>&1 && ! throng info | grep -q '^MPI  *no'; the
 lapack=yes
 case $(throng ci solve -i ckpot --neutrons 1 --states 1 2>&1) in *'without LAPACK'*) lapack= ;; esac
 
+# and files of wave functions HDF5
+hdf5=yes
+case $(throng ci solve -i ckpot --neutrons 1 --states 1 --wave "$scratch/try.h5" 2>&1) in
+  *'without HDF5'*) hdf5= ;;
+esac
+
 lay_out() { # NAME: a fresh folder for one document, and into it
   mkdir -p "$scratch/$1/build"
   cd "$scratch/$1"
@@ -43,6 +49,7 @@ run_commands() { # FILE
   sed -e ':join' -e '/\\$/ { N; s/\\\n *//; b join' -e '}' "$1" | while IFS= read -r command; do
     case $command in
       '' | '#'* | ./dev* | *'bench md-cpu' | *'bench motif -o'*) continue ;;
+      *'--wave'*) [ "$lapack$hdf5" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
       *'ci solve'*) [ -n "$lapack" ] || { echo "  skipped: $command" && continue; } ;;
       mpirun*) [ -n "$mpi" ] || { echo "  skipped: $command" && continue; } ;;
     esac

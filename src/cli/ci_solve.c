@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "ci/wave_file.h"
 #include "cli/ci_observables.h"
 #include "cli/ci_report.h"
 #include "cli/cli.h"
@@ -12,7 +13,7 @@
 typedef struct fields {
   tg_cli_ci_options options;
   tg_cli_ci_observable_options observables;
-  const char* json_file;
+  const char *json_file, *wave;
   bool json;
 } fields;
 
@@ -28,6 +29,8 @@ static const tg_cli_option options[] = {
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print JSON", false},
     {"json-file", 0, TG_CLI_TEXT, offsetof(fields, json_file), "FILE",
      "write the JSON into a file, beside the table", false},
+    {"wave", 0, TG_CLI_TEXT, offsetof(fields, wave), "FILE",
+     "write the wave functions, with all that is needed to use them (HDF5)", false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
 
@@ -60,7 +63,8 @@ static bool interrupted(void* context) {
 }
 
 static tg_status write_results(const fields* f, const tg_cli_ci_job* job,
-                               const tg_ci_spectrum* spectrum) {
+                               const tg_ci_spectrum* spectrum, const char* command) {
+  if (f->wave) TG_TRY(tg_ci_wave_write(f->wave, &job->problem, spectrum, command));
   if (f->json_file) {
     tg_new_file file;
     TG_TRY(tg_new_file_open(f->json_file, &file));
@@ -74,12 +78,32 @@ static tg_status write_results(const fields* f, const tg_cli_ci_job* job,
   return TG_OK;
 }
 
+/* The command line, for the record. */
+static void join_words(int argc, char** argv, char* out, size_t size) {
+  size_t used = (size_t)snprintf(out, size, "throng ci solve");
+  for (int i = 1; i < argc && used < size; i++)
+    used += (size_t)snprintf(out + used, size - used, " %s", argv[i]);
+}
+
+/* What would be refused after the work is refused before it. */
+static tg_status check_outputs(const fields* f) {
+  if (f->json_file) TG_TRY(tg_new_file_check(f->json_file));
+  if (!f->wave) return TG_OK;
+  if (!tg_ci_results_library())
+    return tg_fail(TG_ERR_MACHINE,
+                   "--wave %s: this throng was built without HDF5, which files of wave functions "
+                   "need; install libhdf5-dev and build again",
+                   f->wave);
+  return tg_new_file_check(f->wave);
+}
+
 static tg_status run(int argc, char** argv) {
   fields f = {.options = tg_cli_ci_defaults()};
   static tg_cli_ci_job job;
+  char command[4096];
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   if (!tg_cli_speaks()) return TG_OK;
-  if (f.json_file) TG_TRY(tg_new_file_check(f.json_file));
+  TG_TRY(check_outputs(&f));
   TG_TRY(tg_cli_ci_open(&f.options, true, &job));
   const bool terminal = isatty(STDERR_FILENO);
   if (!f.json)
@@ -87,6 +111,7 @@ static tg_status run(int argc, char** argv) {
       fprintf(stderr, "Note: %s\n", job.input.notes.line[i]);
   job.solve.progress = terminal ? show_progress : NULL;
   job.solve.interrupted = interrupted;
+  join_words(argc, argv, command, sizeof command);
   tg_ci_spectrum spectrum = {0};
   tg_ci_observable_list list = {0};
   tg_ci_observable_params params;
@@ -97,7 +122,7 @@ static tg_status run(int argc, char** argv) {
   const tg_ci_states states = {&job.problem, &spectrum};
   if (status == TG_OK) status = tg_ci_observables_run(&list, &params, &states, NULL, &job.tables);
   tg_ci_observables_free(&list);
-  if (status == TG_OK) status = write_results(&f, &job, &spectrum);
+  if (status == TG_OK) status = write_results(&f, &job, &spectrum, command);
   tg_ci_spectrum_free(&spectrum);
   tg_cli_ci_close(&job);
   return status;
