@@ -15,9 +15,10 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
+#include "ci/restart.h"
 #include "eigen/small.h"
 
-enum { USUAL_STATES = 10, MOST_CLOSE = 32 /* levels parted at once */ };
+enum { USUAL_STATES = 10, USUAL_RESTART_S = 900, MOST_CLOSE = 32 /* levels parted at once */ };
 
 static const double usual_tolerance[] = {[TG_CI_NUCLEUS] = 1e-4, [TG_CI_MOLECULE] = 1e-5};
 
@@ -27,6 +28,7 @@ typedef struct run {
   const tg_ci_solve_params* params;
   uint64_t memory;
   size_t sector; /* at work */
+  tg_ci_restart restart;
 } run;
 
 tg_ci_solve_params tg_ci_solve_defaults(void) {
@@ -155,6 +157,8 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   if (r->params->progress) e.progress = report;
   if (r->params->interrupted) e.interrupted = stop_asked;
   e.context = r;
+  if (r->params->restart)
+    return tg_ci_restart_solve(&r->restart, r->sector, &problem, &e, &s->result);
   return tg_eigen_solve(&problem, &e, &s->result);
 }
 
@@ -345,7 +349,8 @@ static int threads_of(const tg_ci_solve_params* params) {
 
 tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
                                size_t sector, tg_ci_need* out) {
-  const run r = {problem, params, memory_of(params), sector};
+  const run r = {
+      .problem = problem, .params = params, .memory = memory_of(params), .sector = sector};
   tg_ci_need need = {0};
   tg_ci_space* space = NULL;
   TG_TRY(need_of_space(&r, &need));
@@ -365,10 +370,14 @@ tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* pa
                       tg_ci_spectrum* out) {
   tg_status status = TG_OK;
   tg_ci_spectrum spectrum = {0};
-  run r = {problem, params, memory_of(params), 0};
+  run r = {.problem = problem, .params = params, .memory = memory_of(params)};
   const double start = tg_time_now();
   size_t room = 0;
   TG_TRY(check_states(problem, params, &room));
+  if (params->restart)
+    TG_TRY(tg_ci_restart_begin(problem, params->restart,
+                               params->restart_s > 0 ? params->restart_s : USUAL_RESTART_S,
+                               params->states > 0 ? params->states : USUAL_STATES, &r.restart));
   TG_TRY_GOTO(TG_ALLOCATE(problem->sector_count, "sectors", &spectrum.sectors), failed);
   spectrum.sector_count = problem->sector_count;
   TG_TRY_GOTO(TG_ALLOCATE(room, "levels", &spectrum.levels), failed);

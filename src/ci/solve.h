@@ -19,6 +19,8 @@ typedef struct tg_ci_solve_params {
   uint64_t memory; /* bytes for all of it; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
   tg_eigen_check check;
+  const char* restart; /* a file to go on from, and to write (ci/restart.h). NULL: none */
+  double restart_s;    /* seconds between two states on disk, at least; 0: 900 */
 
   /** Between two steps of the eigen-solver. May be NULL. A failure ends the run. */
   tg_status (*progress)(void* context, const tg_ci_problem* problem, size_t sector,

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "ci/restart.h"
 #include "ci/wave_file.h"
 #include "cli/ci_observables.h"
 #include "cli/ci_report.h"
@@ -13,7 +14,8 @@
 typedef struct fields {
   tg_cli_ci_options options;
   tg_cli_ci_observable_options observables;
-  const char *json_file, *wave;
+  const char *json_file, *wave, *restart;
+  double checkpoint_minutes;
   bool json;
 } fields;
 
@@ -31,6 +33,12 @@ static const tg_cli_option options[] = {
      "write the JSON into a file, beside the table", false},
     {"wave", 0, TG_CLI_TEXT, offsetof(fields, wave), "FILE",
      "write the wave functions, with all that is needed to use them (HDF5)", false},
+    {"restart", 0, TG_CLI_TEXT, offsetof(fields, restart), "FILE",
+     "go on from this file where it is there; written now and then and on Ctrl-C, removed at the "
+     "end",
+     false},
+    {"checkpoint", 0, TG_CLI_DOUBLE, offsetof(fields, checkpoint_minutes), "MINUTES",
+     "between two states that --restart writes (default 15)", false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
 
@@ -87,6 +95,9 @@ static void join_words(int argc, char** argv, char* out, size_t size) {
 
 /* What would be refused after the work is refused before it. */
 static tg_status check_outputs(const fields* f) {
+  if (!(f->checkpoint_minutes > 0))
+    return tg_fail(TG_ERR_INPUT, "--checkpoint %g: minutes, more than 0, were expected",
+                   f->checkpoint_minutes);
   if (f->json_file) TG_TRY(tg_new_file_check(f->json_file));
   if (!f->wave) return TG_OK;
   if (!tg_ci_results_library())
@@ -98,7 +109,7 @@ static tg_status check_outputs(const fields* f) {
 }
 
 static tg_status run(int argc, char** argv) {
-  fields f = {.options = tg_cli_ci_defaults()};
+  fields f = {.options = tg_cli_ci_defaults(), .checkpoint_minutes = 15};
   static tg_cli_ci_job job;
   char command[4096];
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
@@ -111,6 +122,9 @@ static tg_status run(int argc, char** argv) {
       fprintf(stderr, "Note: %s\n", job.input.notes.line[i]);
   job.solve.progress = terminal ? show_progress : NULL;
   job.solve.interrupted = interrupted;
+  job.solve.restart = f.restart;
+  job.solve.restart_s = 60 * f.checkpoint_minutes;
+  if (f.restart && tg_path_exists(f.restart)) fprintf(stderr, "goes on from %s\n", f.restart);
   join_words(argc, argv, command, sizeof command);
   tg_ci_spectrum spectrum = {0};
   tg_ci_observable_list list = {0};
@@ -123,6 +137,7 @@ static tg_status run(int argc, char** argv) {
   if (status == TG_OK) status = tg_ci_observables_run(&list, &params, &states, NULL, &job.tables);
   tg_ci_observables_free(&list);
   if (status == TG_OK) status = write_results(&f, &job, &spectrum, command);
+  if (status == TG_OK && f.restart) tg_ci_restart_remove(&job.problem, f.restart);
   tg_ci_spectrum_free(&spectrum);
   tg_cli_ci_close(&job);
   return status;

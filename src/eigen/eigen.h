@@ -200,6 +200,18 @@ tg_status tg_eigen_save(const tg_eigen_solver* solver, const char* path);
  * and threads may differ. With several PEs the caller agrees on the outcome. */
 tg_status tg_eigen_load(tg_eigen_solver* solver, const char* path);
 
+/** What a saved state is of. */
+typedef struct tg_eigen_saved {
+  size_t n;
+  uint64_t fingerprint, seed;
+  tg_eigen_method method;
+  int states, block, basis;
+} tg_eigen_saved;
+
+/** Local: reads the head of a file of tg_eigen_save, so that a solver with its block and basis can
+ * be made. TG_ERR_INPUT as tg_eigen_load, as far as the head says. */
+tg_status tg_eigen_look(const char* path, tg_eigen_saved* out);
+
 #ifdef __cplusplus
 }
 #endif

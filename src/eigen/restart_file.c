@@ -117,8 +117,8 @@ static tg_status differs(const char* path, const char* what, uint64_t found, uin
                  path, what, (unsigned long long)found, (unsigned long long)expected);
 }
 
-static tg_status check_head(const tg_eigen_solver* s, const char* path, const head* found) {
-  const head here = head_of(s);
+/* Is it one, of this kind of machine, and whole? */
+static tg_status check_mark(const char* path, const head* found) {
   if (memcmp(found->magic, magic, sizeof magic) != 0)
     return tg_fail(TG_ERR_INPUT, "%s: is no restart file of the eigen-solver", path);
   if (found->byte_order != BYTE_ORDER_MARK)
@@ -128,6 +128,30 @@ static tg_status check_head(const tg_eigen_solver* s, const char* path, const he
                    found->version, VERSION);
   if (found->crc != tg_crc32(0, found, offsetof(head, crc)))
     return damaged(path, "its head", "the checksum is wrong");
+  return TG_OK;
+}
+
+tg_status tg_eigen_look(const char* path, tg_eigen_saved* out) {
+  FILE* stream;
+  head h = {0};
+  TG_TRY(tg_file_open(path, "rb", &stream));
+  const size_t count = fread(&h, sizeof h, 1, stream);
+  fclose(stream);
+  if (count != 1) return damaged(path, "its head", "the file ends early");
+  TG_TRY(check_mark(path, &h));
+  *out = (tg_eigen_saved){.n = h.n,
+                          .fingerprint = h.fingerprint,
+                          .seed = h.seed,
+                          .method = (tg_eigen_method)h.method,
+                          .states = (int)h.states,
+                          .block = (int)h.block,
+                          .basis = (int)h.basis};
+  return TG_OK;
+}
+
+static tg_status check_head(const tg_eigen_solver* s, const char* path, const head* found) {
+  const head here = head_of(s);
+  TG_TRY(check_mark(path, found));
   const struct {
     const char* what;
     uint64_t found, here;

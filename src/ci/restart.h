@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/restart.h  Solving that can be stopped and goes on later.
+ *
+ * A restart file is a text that says of which problem it is; beside it, under the same name with
+ * `.parity+` or `.irrep3` behind it, lies the eigen-solver's state of each sector that was begun
+ * (docs/eigen.md). States are written every so often, when a sector's states are found, and when
+ * the run is interrupted; the results are those of a run that was never stopped, bit for bit. */
+#ifndef TG_CI_RESTART_H
+#define TG_CI_RESTART_H
+
+#include "ci/problem.h"
+#include "eigen/eigen.h"
+
+typedef struct tg_ci_restart {
+  const tg_ci_problem* problem;
+  const char* path;  /* the caller's */
+  double interval_s; /* between two states on disk, at least */
+  bool goes_on;      /* the file was there */
+  uint64_t digest;   /* of the problem */
+} tg_ci_restart;
+
+/** Looks for the file. There: checks that it is of this problem (TG_ERR_INPUT says what differs).
+ * Not there: writes it. states: asked for in each sector. */
+tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, double interval_s,
+                              int states, tg_ci_restart* out);
+
+/** tg_eigen_solve for a sector, from its saved state where there is one. */
+tg_status tg_ci_restart_solve(const tg_ci_restart* restart, size_t sector,
+                              const tg_eigen_problem* problem, const tg_eigen_params* params,
+                              tg_eigen_result* out);
+
+/** Removes the files, once the results are safe. What is not there is no matter. */
+void tg_ci_restart_remove(const tg_ci_problem* problem, const char* path);
+
+#endif
