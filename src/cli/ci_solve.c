@@ -8,13 +8,14 @@
 #include "ci/restart.h"
 #include "ci/wave_file.h"
 #include "cli/ci_observables.h"
+#include "cli/ci_picture.h"
 #include "cli/ci_report.h"
 #include "cli/cli.h"
 
 typedef struct fields {
   tg_cli_ci_options options;
   tg_cli_ci_observable_options observables;
-  const char *json_file, *wave, *restart;
+  const char *json_file, *wave, *picture, *restart;
   double checkpoint_minutes;
   bool json;
 } fields;
@@ -31,6 +32,8 @@ static const tg_cli_option options[] = {
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print JSON", false},
     {"json-file", 0, TG_CLI_TEXT, offsetof(fields, json_file), "FILE",
      "write the JSON into a file, beside the table", false},
+    {"picture", 0, TG_CLI_TEXT, offsetof(fields, picture), "FILE", "draw the level scheme, .svg",
+     false},
     {"wave", 0, TG_CLI_TEXT, offsetof(fields, wave), "FILE",
      "write the wave functions, with all that is needed to use them (HDF5)", false},
     {"restart", 0, TG_CLI_TEXT, offsetof(fields, restart), "FILE",
@@ -73,6 +76,7 @@ static bool interrupted(void* context) {
 static tg_status write_results(const fields* f, const tg_cli_ci_job* job,
                                const tg_ci_spectrum* spectrum, const char* command) {
   if (f->wave) TG_TRY(tg_ci_wave_write(f->wave, &job->problem, spectrum, command));
+  if (f->picture) TG_TRY(tg_cli_ci_picture(f->picture, job, spectrum));
   if (f->json_file) {
     tg_new_file file;
     TG_TRY(tg_new_file_open(f->json_file, &file));
@@ -99,6 +103,7 @@ static tg_status check_outputs(const fields* f) {
     return tg_fail(TG_ERR_INPUT, "--checkpoint %g: minutes, more than 0, were expected",
                    f->checkpoint_minutes);
   if (f->json_file) TG_TRY(tg_new_file_check(f->json_file));
+  if (f->picture) TG_TRY(tg_cli_ci_picture_check(f->picture));
   if (!f->wave) return TG_OK;
   if (!tg_ci_results_library())
     return tg_fail(TG_ERR_MACHINE,
