@@ -6,23 +6,31 @@
 #                                cuda (default) or nvshmem: found by NVSHMEM_HOME, or in build/deps
 #                                (./dev deps nvshmem); its tests run under mpirun, a GPU per process.
 #                                NAME: only this test, such as comm_gpu_nvshmem, and no benchmark
-#   bench/device.sh directives   the motifs by OpenACC and OpenMP target instead: tests and benchmark of acc,
-#                                offload and offload-clang, a time limit on each. Their modules are this build's
-#                                or, where the machine's compilers have no offloading, those in $TG_MODULES
-#                                (made elsewhere; GCC's libgomp.so.1 and libgomp-plugin-nvptx.so.1 beside them)
-#   bench/device.sh motifs       the motifs by CUDA instead: their tests, memcheck and racecheck on the small cases,
-#                                figures 8, 11, 13 and 15
+#   bench/device.sh directives [BACKEND [PARTS]]
+#                                the motifs by OpenACC and OpenMP target instead: each version's tests in a process
+#                                of its own with a time limit, and the benchmark. BACKEND: all (default), acc,
+#                                offload or offload-clang. Their modules are this build's or, where the machine's
+#                                compilers have no offloading, those in $TG_MODULES (made elsewhere; GCC's
+#                                libgomp.so.1 and libgomp-plugin-nvptx.so.1 beside them)
+#   bench/device.sh motifs [PARTS]
+#                                the motifs by CUDA instead, in the same way; memcheck and racecheck on small cases
+#                                PARTS: pairs,large,scan,reduce,dense (tests), memcheck,racecheck (of these kinds, by CUDA),
+#                                8,11,13,15,items (benchmarks; items: reduction of items, at full size);
+#                                default: all
+#   TG_NO_BUILD=1 bench/device.sh ...
+#                                with what is built already
 #   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
 set -u
 cd "$(dirname "$0")/.." || exit 3
 preset=${1:-cuda}
 only=${2:-}
+parts=${3:-all}
 sanitize=
 [ "$preset" != sanitize ] || { sanitize=1 preset=cuda; }
 directives=
 [ "$preset" != directives ] || { directives=1 preset=cuda; }
 motifs=
-[ "$preset" != motifs ] || { motifs=1 preset=cuda; }
+[ "$preset" != motifs ] || { motifs=1 preset=cuda parts=${2:-all}; }
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -52,6 +60,91 @@ step() {
   return $code
 }
 
+# Is the part of the motifs among those asked for?
+wanted() { case ",$parts," in *,all,* | *",$1,"*) ;; *) return 1 ;; esac; }
+
+# one_version LOG SECONDS BACKEND VERSION TESTS COMMAND...: the version's tests in a process of its own; its exit
+# status and seconds into LOG.code
+one_version() {
+  log=$1 limit=$2 words="TG_TEST_BACKEND=$3" version="TG_TEST_VERSION==$4" tests="TG_TEST_ONLY=$5"
+  shift 5
+  began=$(date +%s)
+  env "$words" "$version" "$tests" TG_TEST_LARGE=1 timeout -k 2 "$limit" "$@" >"$log" 2>&1 </dev/null
+  echo "$? $(($(date +%s) - began))" >"$log.code"
+}
+
+# versions BACKEND KIND SECONDS TESTS [COMMAND...]: the tests of each version that the backend has of a kind
+# (motif_gpu_motif versions), four processes at a time, before the program's name the words of COMMAND. Those
+# that passed are left in $passed, parted by commas.
+versions() {
+  backend=$1 kind=$2 limit=$3 tests=$4
+  shift 4
+  list=$out/versions_$backend.txt side=0 passed=
+  label=$backend${1:+_$(echo "$*" | sed 's/.*--tool \([a-z]*\).*/\1/')}
+  if ! TG_TEST_BACKEND=$backend timeout 60 "$build/motif_gpu_motif" versions >"$list" 2>"$list.log"; then
+    failures=$((failures + 1))
+    say "$label: its versions are not known: $(tail -n 1 "$list.log")"
+    return
+  fi
+  sed -n "s/^$kind	//p" "$list" >"$list.kind"
+  while read -r version; do
+    log=$out/${label}_${kind}_$(echo "$version" | tr ' ' _).log
+    one_version "$log" "$limit" "$backend" "$version" "$tests" "$@" "$build/motif_gpu_motif" &
+    side=$((side + 1))
+    [ $((side % 4)) -ne 0 ] || wait
+  done <"$list.kind"
+  wait
+  while read -r version; do
+    log=$out/${label}_${kind}_$(echo "$version" | tr ' ' _).log
+    read -r code took <"$log.code"
+    case $code in
+      0) how=passed passed="${passed:+$passed,}=$version" ;;
+      124 | 137) how="HUNG after $(grep -c '^passed' "$log") tests" ;;
+      1) how=FAILED ;;
+      *) how="CRASHED ($code)" ;;
+    esac
+    say "$(printf '%-20s %-30s %3d s  %s' "$label $kind" "$version" "$took" "$how")"
+    [ "$code" -eq 0 ] && continue
+    failures=$((failures + 1))
+    tail -n 6 "$log"
+  done <"$list.kind"
+}
+
+# motif_tests BACKEND: the tests of its versions, of the kinds that are wanted. $finishing: versions of pairs that
+# passed, or "" if that is not known.
+motif_tests() {
+  finishing=
+  if wanted pairs; then
+    versions "$1" pairs 20 every_version_finds_the_hits,blocks_keep_global_numbers,slices_are_sets,tiles_skip_no_hit,long_rows_are_filled
+    finishing=$passed
+    if wanted large && [ -n "$finishing" ]; then
+      step "$1_large" 60 env TG_TEST_BACKEND="$1" TG_TEST_VERSION="$finishing" TG_TEST_LARGE=1 TG_TEST_NAMES=1 \
+        TG_TEST_ONLY=a_large_rectangle_agrees "$build/motif_gpu_motif"
+    fi
+  fi
+  if wanted scan; then versions "$1" scan 60 every_scan_is_exact,long_scans_are_exact; fi
+  if wanted reduce; then versions "$1" reduce 30 every_reduce_is_within_the_bound; fi
+  if wanted dense; then versions "$1" dense 30 every_dense_reduce_is_within_the_bound; fi
+}
+
+# finishing WORD,WORD...: those words, or the versions with one of them in their names that are known to finish
+finishing() {
+  [ -n "$finishing" ] || { echo "$1" && return; }
+  echo "$finishing" | tr ',' '\n' | grep -E "$(echo "$1" | tr ',' '|')" | paste -sd ,
+}
+
+# motif_bench BACKEND FIGURE SECONDS WORDS...: a figure and its JSON lines
+motif_bench() {
+  backend=$1 figure=$2 limit=$3
+  shift 3
+  wanted "$figure" || return 0
+  number=$figure
+  [ "$figure" != items ] || number=15
+  step "bench_${backend}_$figure" "$limit" "$build/throng" bench motif --backend "$backend" --figure "$number" \
+    --repeats 3 --json-lines "$out/motif_${backend}_$figure.jsonl" "$@"
+  cat "$out/bench_${backend}_$figure.log"
+}
+
 # The words that a test's source wants it to be run with: `RUN: WORD...` by itself, `RUN-MPI: WORD...` as two
 # processes.
 words_of() { # NAME KEY
@@ -62,8 +155,10 @@ if mpirun --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then
   launch="$launch --oversubscribe --bind-to none"
 fi
 
-step configure 60 cmake --preset "$preset" -DTG_TESTS=OFF -DCMAKE_CUDA_ARCHITECTURES=90 || exit 1
-step build 240 cmake --build "build/$preset" --parallel "$(nproc)" || exit 1
+if [ -z "${TG_NO_BUILD:-}" ]; then
+  step configure 60 cmake --preset "$preset" -DTG_TESTS=OFF -DCMAKE_CUDA_ARCHITECTURES=90 || exit 1
+  step build 240 cmake --build "build/$preset" --parallel "$(nproc)" || exit 1
+fi
 build=build/$preset
 if [ -n "$sanitize" ]; then
   for tool in memcheck synccheck racecheck; do
@@ -97,24 +192,20 @@ if [ -n "$directives" ]; then
     export LD_LIBRARY_PATH="$TG_MODULES${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
   fi
   step info 60 "$build/throng" info
-  for backend in acc offload offload-clang; do
-    if ! grep -E "^(Motifs)? +$backend +yes" "$out/info.log" | grep -qv 'on the host'; then
-      say "$(printf '%-18s skipped        does not run on a GPU here (throng info)' "$backend")"
+  for model in acc offload offload-clang; do
+    [ "${only:-all}" = all ] || [ "$only" = $model ] || continue
+    if ! grep -E "^(Motifs)? +$model +yes" "$out/info.log" | grep -qv 'on the host'; then
+      say "$(printf '%-18s skipped        does not run on a GPU here (throng info)' "$model")"
       continue
     fi
-    for test in every_version_finds_the_hits blocks_keep_global_numbers slices_are_sets tiles_skip_no_hit \
-      a_large_rectangle_agrees every_scan_is_exact long_scans_are_exact every_reduce_is_within_the_bound \
-      every_dense_reduce_is_within_the_bound; do
-      step "${backend}_$test" 60 env TG_TEST_BACKEND="$backend" TG_TEST_ONLY=$test TG_TEST_LARGE=1 \
-        "$build/motif_gpu_motif"
-      grep -E 'FAILED|not so' "$out/${backend}_$test.log" | head -n 20
-    done
-    for figure in 8 11 13 15; do
-      step "bench_${backend}_$figure" 90 "$build/throng" bench motif --backend "$backend" \
-        --figure $figure --items 4194304 --budget 1000 --repeats 3 \
-        --json-lines "$out/motif_${backend}_$figure.jsonl"
-      cat "$out/bench_${backend}_$figure.log"
-    done
+    motif_tests $model
+    # what crawls by GCC's OpenMP is left out of the long figures: a row to a team, and atomics of doubles
+    motif_bench $model 8 90 --budget 1000
+    motif_bench $model 11 60 --budget 1000 --items 67108864 --version sweep,two_pass,host
+    motif_bench $model 13 90 --budget 1000 --version "$(finishing lanes,ranked,simd)"
+    motif_bench $model 15 90 --budget 1000 --items 65536
+    motif_bench $model items 60 --rows 1024 --columns 1024 --items 33554432 \
+      --version private,chunks,scalars,clause
   done
   echo
   echo "summary"
@@ -123,22 +214,22 @@ if [ -n "$directives" ]; then
 fi
 if [ -n "$motifs" ]; then
   step info 60 "$build/throng" info
-  step motif_gpu_motif 150 "$build/motif_gpu_motif"
-  grep -E 'FAILED|not so|failed|passed' "$out/motif_gpu_motif.log" | head -n 20
+  motif_tests cuda
+  export TG_TEST_MOST=5000 # elements, items or pairs: checkers are slow
   for tool in memcheck racecheck; do
-    for test in slices_are_sets tiles_skip_no_hit every_scan_is_exact every_reduce_is_within_the_bound \
-      every_dense_reduce_is_within_the_bound; do
-      step "${tool}_$test" 60 env TG_TEST_BACKEND=cuda TG_TEST_ONLY=$test compute-sanitizer --tool $tool \
-        --error-exitcode 9 "$build/motif_gpu_motif"
-      grep -E 'FAILED|Invalid|Program hit|ERROR SUMMARY|RACECHECK SUMMARY|hazard' "$out/${tool}_$test.log" |
-        head -n 20
-    done
+    wanted $tool || continue
+    check="compute-sanitizer --tool $tool --error-exitcode 9"
+    # shellcheck disable=SC2086 # a list of words
+    {
+      wanted pairs && versions cuda pairs 60 slices_are_sets,tiles_skip_no_hit $check
+      wanted scan && versions cuda scan 60 every_scan_is_exact $check
+      wanted reduce && versions cuda reduce 60 every_reduce_is_within_the_bound $check
+      wanted dense && versions cuda dense 60 every_dense_reduce_is_within_the_bound $check
+    }
   done
-  for figure in 8 11 13 15; do
-    step "bench_cuda_$figure" 90 "$build/throng" bench motif --backend cuda --figure $figure --repeats 3 \
-      --json-lines "$out/motif_cuda_$figure.jsonl"
-    cat "$out/bench_cuda_$figure.log"
-  done
+  unset TG_TEST_MOST
+  for figure in 8 11 13 15; do motif_bench cuda $figure 90; done
+  motif_bench cuda items 60 --rows 1024 --columns 1024 --items 33554432 --version private,chunks,scalars
   echo
   echo "summary"
   cat "$summary"

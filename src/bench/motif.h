@@ -36,7 +36,7 @@ enum {
 
 typedef struct tg_bench_motif_params {
   const char* backends; /* NULL or "all": all that run here; else names, parted by commas */
-  const char* version;  /* NULL, or what the names of the versions that are run contain */
+  const char* version;  /* NULL: all; else words, parted by commas (tg_bench_motif_named) */
   size_t rows, columns;
   size_t items;                               /* the most of scan and reduce */
   uint32_t sums;                              /* figure 15: the most; from 8 on, doubled */
@@ -76,8 +76,12 @@ const char* tg_bench_motif_axis(int figure);
 /** True where the parameters ask for the backend of that name. */
 bool tg_bench_motif_wants(const tg_bench_motif_params* params, const char* backend);
 
-/** True where a wanted backend that runs here has, of the motifs of an experiment, a version whose
- * name contains params->version (NULL: any). */
+/** True where the name contains one of the words of params->version ("=word": is it), or that is
+ * NULL. */
+bool tg_bench_motif_named(const tg_bench_motif_params* params, const char* version);
+
+/** True where a wanted backend that runs here has, of the motifs of an experiment, such a version.
+ */
 bool tg_bench_motif_has_version(int figure, const tg_bench_motif_params* params);
 
 /** What an experiment needs, before anything is allocated: TG_ERR_INPUT for numbers out of range, a

@@ -117,9 +117,8 @@ void tg_motif_case_close(tg_motif_case* c) {
 
 /* A version of the table's list, or a yardstick (version NULL); why: words on why it cannot. */
 static void add(tg_motif_case* c, const tg_motif_entry* what, const char* why) {
-  const char* wanted = c->params->version;
   if (c->entry_count == TG_MOTIF_MOST_ENTRIES) return;
-  if (wanted != NULL && what->version != NULL && strstr(what->name, wanted) == NULL) return;
+  if (what->version != NULL && !tg_bench_motif_named(c->params, what->name)) return;
   tg_motif_entry* e = &c->entries[c->entry_count++];
   *e = *what;
   e->rows = c->rows.count;

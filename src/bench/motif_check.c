@@ -61,14 +61,28 @@ static tg_status check_backends(const tg_bench_motif_params* p) {
   return TG_OK;
 }
 
-/* Has a backend, of an experiment (-1: of any), a version whose name contains the words? As
- * bench/motif.c adds them. */
-static bool table_has(const tg_motif_table* t, int figure, const char* words) {
+bool tg_bench_motif_named(const tg_bench_motif_params* params, const char* version) {
+  const char *rest = params->version, *words = NULL;
+  size_t length = 0;
+  if (rest == NULL) return true;
+  while ((words = next_name(&rest, &length)) != NULL) {
+    if (words[0] == '=' && strlen(version) == length - 1 &&
+        strncmp(version, words + 1, length - 1) == 0)
+      return true;
+    for (const char* at = version; words[0] != '=' && strlen(at) >= length; at++)
+      if (strncmp(at, words, length) == 0) return true;
+  }
+  return false;
+}
+
+/* Has a backend, of an experiment (-1: of any), a version that is wanted? As bench/motif.c adds
+ * them. */
+static bool table_has(const tg_motif_table* t, int figure, const tg_bench_motif_params* p) {
   const bool any = figure < 0, seven = any || figure == 7, fill = any || figure == 13;
   const bool reduce = any || figure == 15;
 #define LOOK(type, list, asked, all)                                                               \
   for (const type* v = (asked) ? t->list : NULL; v && v->name; v++)                                \
-    if (((all) || !tg_motif_version_slow(v->name)) && (!words || strstr(v->name, words)))          \
+    if (((all) || !tg_motif_version_slow(v->name)) && tg_bench_motif_named(p, v->name))            \
       return true;
   LOOK(tg_filter_version, filters, any || figure != 11, seven)
   LOOK(tg_fill_version, fills, fill, false)
@@ -87,7 +101,7 @@ static bool is_used(const tg_bench_motif_params* p, const tg_motif_table* t) {
 
 bool tg_bench_motif_has_version(int figure, const tg_bench_motif_params* params) {
   for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++)
-    if (is_used(params, *t) && table_has(*t, figure, params->version)) return true;
+    if (is_used(params, *t) && table_has(*t, figure, params)) return true;
   return false;
 }
 
@@ -146,11 +160,19 @@ tg_status tg_bench_motif_fits(const tg_bench_motif_params* params, double bytes,
 
 /* Which words a figure's versions must have: some of all, and some of its own. */
 static tg_status check_version(int figure, const tg_bench_motif_params* p) {
-  if (p->version == NULL || tg_bench_motif_has_version(figure, p)) return TG_OK;
+  const char *rest = p->version, *words = NULL;
   const char* backends = wants_all(p) ? "any backend that runs here" : p->backends;
-  if (!tg_bench_motif_has_version(-1, p))
-    return tg_fail(TG_ERR_INPUT, "--version '%s': no version of %s has that in its name",
-                   p->version, backends);
+  size_t length = 0;
+  while ((words = next_name(&rest, &length)) != NULL) { /* of several, each is looked at */
+    char one[100];
+    tg_bench_motif_params only = *p;
+    snprintf(one, sizeof one, "%.*s", (int)length, words);
+    only.version = one;
+    if (length == 0 || !tg_bench_motif_has_version(-1, &only))
+      return tg_fail(TG_ERR_INPUT, "--version '%s': no version of %s has that in its name", one,
+                     backends);
+  }
+  if (tg_bench_motif_has_version(figure, p)) return TG_OK;
   return tg_fail(TG_ERR_INPUT, "--version '%s': %s%s has no version of %s with that in its name",
                  p->version, figure == TG_BENCH_MOTIF_TILES ? "" : "figure ",
                  tg_bench_motif_name(figure), backends);

@@ -27,7 +27,9 @@ static const tg_cli_option options[] = {
     {"backend", 0, TG_CLI_TEXT, offsetof(fields, backend), "NAMES",
      "backends, parted by commas (default all: those that run here)", false},
     {"version", 0, TG_CLI_TEXT, offsetof(fields, version), "WORDS",
-     "only versions with these words in their names", false},
+     "only versions with these words in their names; several are parted by commas, and =NAME is a "
+     "whole name",
+     false},
     {"states", 0, TG_CLI_INT, offsetof(fields, states), "N", "rows, and columns (default 65536)",
      false},
     {"rows", 0, TG_CLI_INT, offsetof(fields, rows), "N", "rows (default: as --states)", false},

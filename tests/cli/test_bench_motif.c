@@ -185,6 +185,9 @@ static void mistakes_are_refused(void** state) {
   refused("--backend ref, 2>&1", 2, "''");
   refused("--figure 9 2>&1", 2, "9");
   refused("--version nosuch 2>&1", 2, "'nosuch'");
+  refused("--version word64,nosuch 2>&1", 2, "'nosuch'");
+  refused("--version word64, 2>&1", 2, "''");
+  refused("--version =wor 2>&1", 2, "'=wor'");
   refused("--backend ref,all 2>&1", 2, "stands alone");
   refused("--figure 8 --version ranked 2>&1", 2, "figure 8 has no version");
   refused("--figure 8 --version array 2>&1", 2, "figure 8 has no version");

@@ -28,10 +28,32 @@ static inline const tg_motif_table* tables_next(int* index) {
   }
 }
 
-/* TG_TEST_VERSION: only versions with these words in their names. */
+/* TG_TEST_VERSION: only versions with these words in their names; several are parted by commas, and
+ * "=word64 simd" is the whole name. TG_TEST_NAMES=1 names each version before it runs, so that one
+ * that ends the program, or never does, is known. */
 static inline bool tables_left_out(const char* version) {
-  const char* words = getenv("TG_TEST_VERSION");
-  return words != NULL && strstr(version, words) == NULL;
+  const char* rest = getenv("TG_TEST_VERSION");
+  bool wanted = rest == NULL;
+  while (!wanted && *rest != '\0') {
+    char words[100];
+    const size_t length = strcspn(rest, ",");
+    snprintf(words, sizeof words, "%.*s", (int)length, rest);
+    rest += length + (rest[length] == ',');
+    wanted =
+        words[0] == '=' ? strcmp(version, words + 1) == 0 : words[0] && strstr(version, words);
+  }
+  if (wanted && getenv("TG_TEST_NAMES") != NULL) {
+    printf("  %s\n", version);
+    fflush(stdout);
+  }
+  return !wanted;
+}
+
+/* TG_TEST_MOST: the most elements of a scan, items or pairs of a reduction; for checkers that slow
+ * everything down. */
+static inline bool tables_too_many(size_t count) {
+  const char* most = getenv("TG_TEST_MOST");
+  return most != NULL && count > strtoull(most, NULL, 10);
 }
 
 /* bytes of the backend's memory, filled with the guard's byte, and as many more behind. */

@@ -2,7 +2,8 @@
 /** @file tests/motif/gpu_motif_headers/cmocka.h  What the motifs' tests use of cmocka, for machines
  * that lack it: gpu_motif.cu runs them with this on the folder list instead. A test goes on after a
  * failed assertion, so that one run tells of every version that is wrong; it ends after 20.
- * TG_TEST_ONLY names one test that is to run, so that each can be given a time limit. */
+ * TG_TEST_ONLY names the tests that are to run, parted by commas, so that each can be given a time
+ * limit. */
 #ifndef TG_TESTS_MOTIF_GPU_MOTIF_HEADERS_CMOCKA_H
 #define TG_TESTS_MOTIF_GPU_MOTIF_HEADERS_CMOCKA_H
 
@@ -53,14 +54,25 @@ __attribute__((format(printf, 1, 2))) static inline void plain_fail(const char* 
 #define assert_string_equal(a, b) plain_check(strcmp(a, b) == 0, #a " == " #b)
 #define assert_string_not_equal(a, b) plain_check(strcmp(a, b) != 0, #a " != " #b)
 
+/* Is the test among those that TG_TEST_ONLY names, if it does? */
+static inline int plain_wanted(const char* test) {
+  const char* rest = getenv("TG_TEST_ONLY");
+  if (rest == NULL) return 1;
+  while (*rest != '\0') {
+    const size_t length = strcspn(rest, ",");
+    if (length == strlen(test) && strncmp(rest, test, length) == 0) return 1;
+    rest += length + (rest[length] == ',');
+  }
+  return 0;
+}
+
 /* The number of tests that failed. */
 #define cmocka_run_group_tests(tests, before, after)                                               \
   plain_run(tests, sizeof(tests) / sizeof *(tests))
 static inline int plain_run(const struct CMUnitTest* tests, size_t count) {
   static volatile size_t i, failed;
-  const char* only = getenv("TG_TEST_ONLY");
   for (i = 0, failed = 0; i < count; i++) {
-    if (only != NULL && strcmp(only, tests[i].name) != 0) continue;
+    if (!plain_wanted(tests[i].name)) continue;
     plain_failures = 0;
     const int how = setjmp(plain_end);
     if (how == 0) tests[i].run(NULL);
