@@ -19,6 +19,7 @@
 #include "base/text.h"
 
 enum { MOST_PANELS = sizeof((tg_plot*)0)->panel_labels / sizeof(char*) };
+enum { MOST_NUMBERS = 12, DASHES = 5 };
 
 /* A gnuplot string in single quotes, where only the quote itself is special. */
 static void write_quoted(FILE* script, const char* text) {
@@ -114,22 +115,81 @@ static void write_y_range(FILE* script, const tg_plot* plot, int panel, int pane
   }
 }
 
+/* gnuplot has five dashes: curves beyond these have marks as well. A single point is a mark. */
 static void write_style(FILE* script, const tg_plot_curve* curve, int colour) {
+  const int dash = curve->dash > 0 ? curve->dash - 1 : 0;
   if (curve->style == TG_PLOT_BARS)
     fprintf(script, ":(%.9g) with boxes linetype %d fillstyle solid 1 noborder ", curve->width,
             colour);
   else if (curve->style == TG_PLOT_DOTS)
     fputs(" with points pointtype 7 pointsize 0.7 linecolor rgb 'black' ", script);
+  else if (curve->count <= 1)
+    fprintf(script, " with points linetype %d pointtype %d ", colour, dash + 1);
+  else if (dash >= DASHES)
+    fprintf(script, " with linespoints linetype %d linewidth 2 dashtype %d pointtype %d ", colour,
+            dash % DASHES + 1, dash / DASHES + 5);
   else
-    fprintf(script, " with %s linetype %d linewidth 2 dashtype %d ",
-            curve->count > 1 ? "lines" : "points", colour, curve->dash > 0 ? curve->dash : 1);
+    fprintf(script, " with lines linetype %d linewidth 2 dashtype %d ", colour, dash + 1);
+}
+
+/* Names that are too long to stand side by side are turned. */
+static bool turns_names(const tg_plot* plot) {
+  size_t letters = 0;
+  for (int i = 0; i < plot->x_name_count; i++) letters += strlen(plot->x_names[i]) + 2;
+  return letters > 100;
+}
+
+static int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+/* The x of all curves, each once, rising; 0: they are too many. */
+static int find_numbers(const tg_plot* plot, double numbers[MOST_NUMBERS]) {
+  int count = 0;
+  for (int i = 0; i < plot->curve_count; i++)
+    for (size_t p = 0; p < plot->curves[i].count; p++) {
+      const double x = plot->curves[i].x[p];
+      bool known = !isfinite(x);
+      for (int k = 0; k < count && !known; k++) known = numbers[k] == x;
+      if (known) continue;
+      if (count == MOST_NUMBERS) return 0;
+      numbers[count++] = x;
+    }
+  qsort(numbers, (size_t)count, sizeof *numbers, by_value);
+  return count;
+}
+
+/* What stands under the x axis: panels share it, so words and numbers stand under the lowest. Turned
+ * names take so much of a panel's height that each has its own, and all are the same size. */
+static void write_x_tics(FILE* script, const tg_plot* plot, bool lowest) {
+  double numbers[MOST_NUMBERS];
+  const int names = plot->x_name_count;
+  const int count = names > 0 ? names : plot->x_at_points ? find_numbers(plot, numbers) : 0;
+  const bool shown = lowest || turns_names(plot);
+  fprintf(script, "set format x %s\n", shown ? "'%g'" : "''");
+  if (count == 0) return;
+  fputs(turns_names(plot) ? "set xtics rotate by 50 right font ',10' ("
+                                    : "set xtics norotate font ',13' (",
+        script);
+  for (int i = 0; i < count; i++) {
+    char words[32] = "";
+    const double x = names > 0 ? i + 1 : numbers[i];
+    if (names == 0) snprintf(words, sizeof words, x == floor(x) ? "%.0f" : "%.2g", x);
+    fputs(i ? ", " : "", script);
+    write_quoted(script, !shown ? "" : names > 0 ? plot->x_names[i] : words);
+    fprintf(script, " %.9g", x);
+  }
+  fputs(") noenhanced\n", script);
 }
 
 static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels) {
-  /* panels share the x axis: its numbers and label stand under the lowest only */
-  bool lowest = panel == panels - 1;
+  const bool lowest = panel == panels - 1;
+  double low = 0, high = 0;
   write_y_range(script, plot, panel, panels);
-  if (plot->x_name_count == 0) fprintf(script, "set format x %s\n", lowest ? "'%g'" : "''");
+  write_x_tics(script, plot, lowest);
+  find_extent(plot, panel, &low, &high);
+  fprintf(script, "set format y %s\n", plot->log_y && high >= 1e5 ? "'10^{%L}'" : "'%g'");
   fputs("set xlabel ", script);
   write_quoted(script, lowest ? plot->x_label : "");
   fputs(" noenhanced\nset ylabel ", script);
@@ -153,26 +213,12 @@ static void write_panel(FILE* script, const tg_plot* plot, int panel, int panels
   fputc('\n', script);
 }
 
-/* Names that are too long to stand side by side are turned. */
-static bool turns_names(const tg_plot* plot) {
-  size_t letters = 0;
-  for (int i = 0; i < plot->x_name_count; i++) letters += strlen(plot->x_names[i]) + 2;
-  return letters > 100;
-}
-
-/* Names under whole numbers. */
-static void write_names(FILE* script, const tg_plot* plot) {
-  fputs(turns_names(plot) ? "set xtics rotate by 50 right font ',10' (" : "set xtics (", script);
-  for (int i = 0; i < plot->x_name_count; i++) {
-    fputs(i ? ", " : "", script);
-    write_quoted(script, plot->x_names[i]);
-    fprintf(script, " %d", i + 1);
-  }
-  fprintf(script, ") noenhanced\nset xrange [0.5:%d.5]\n", plot->x_name_count);
-}
-
 /* The common range of x, so that stacked panels line up. */
 static void write_range(FILE* script, const tg_plot* plot) {
+  if (plot->x_name_count > 0) {
+    fprintf(script, "set xrange [0.5:%d.5]\n", plot->x_name_count);
+    return;
+  }
   double low = INFINITY, high = -INFINITY;
   for (int i = 0; i < plot->curve_count; i++)
     for (size_t p = 0; p < plot->curves[i].count; p++) {
@@ -181,20 +227,34 @@ static void write_range(FILE* script, const tg_plot* plot) {
       low = fmin(low, x);
       high = fmax(high, x);
     }
+  if (low == high && plot->log_x) low /= 2, high *= 2;
   if (low < high) fprintf(script, "set xrange [%.17g:%.17g]\n", low, high);
 }
 
 /* Where the legend stands, and the margins that it needs. */
 static void write_legend(FILE* script, const tg_plot* plot) {
   fputs(plot->legend_right
-            ? "set rmargin 36\nset key outside right top vertical Left reverse font ',10'\n"
+            ? "set rmargin 36\nset key at graph 1.02, graph 1 left top vertical Left reverse font "
+              "',10' maxcols 1\n"
             : "set rmargin 4\nset key above right horizontal\n",
         script);
 }
 
+/* Of a panel: a legend beside it takes 16 for each of its lines. */
+static int height_of_panel(const tg_plot* plot, int panels) {
+  int height = plot->legend_right || turns_names(plot) ? 320 : 240;
+  for (int panel = 0; panel < panels && plot->legend_right; panel++) {
+    int lines = 0;
+    for (int i = 0; i < plot->curve_count; i++)
+      lines += plot->curves[i].panel == panel && plot->curves[i].label != NULL;
+    if (60 + 16 * lines > height) height = 60 + 16 * lines;
+  }
+  return height;
+}
+
 static void write_script(FILE* script, const tg_plot* plot, const char* picture, bool png) {
   int panels = count_panels(plot);
-  int height = 100 + (turns_names(plot) || plot->legend_right ? 320 : 240) * panels;
+  int height = 100 + height_of_panel(plot, panels) * panels;
   fprintf(script, "set terminal %s size %d,%d font 'sans,13'\n",
           png ? "pngcairo" : "svg background '#ffffff'", plot->legend_right ? 1200 : 900, height);
   fputs("set output ", script);
@@ -212,10 +272,7 @@ static void write_script(FILE* script, const tg_plot* plot, const char* picture,
   write_legend(script, plot);
   if (plot->log_x) fputs("set logscale x\n", script);
   if (plot->log_y) fputs("set logscale y\n", script);
-  if (plot->x_name_count)
-    write_names(script, plot);
-  else
-    write_range(script, plot);
+  write_range(script, plot);
   write_data(script, plot);
   fprintf(script, "set multiplot layout %d,1 title ", panels);
   write_quoted(script, plot->title);

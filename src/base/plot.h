@@ -22,7 +22,7 @@ typedef struct tg_plot_curve {
   tg_plot_style style;
   double width; /* of bars, in units of x */
   int colour;   /* from 1; 0: by the curve's place among the others */
-  int dash;     /* of a line, from 1 (solid); 0: solid */
+  int dash;     /* of a line, from 1 (solid); 0: solid; beyond 5 with marks */
 } tg_plot_curve;
 
 typedef struct tg_plot {
@@ -35,6 +35,7 @@ typedef struct tg_plot {
   int legend_right;           /* beside the panels, for many curves; else above each */
   const char* const* x_names; /* what stands under x = 1, 2 ... instead of numbers, or NULL; */
   int x_name_count;           /* the axis then reaches half a unit beyond them */
+  int x_at_points;            /* numbers stand under the curves' own x, where these are few */
   unsigned same_span; /* bit p: panel p. Their y axes span the same difference, each about its own
                          curves, so that heights compare. Not with log_y */
 } tg_plot;

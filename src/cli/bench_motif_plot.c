@@ -149,6 +149,8 @@ static void draw_relative(const bench* b, drawing* d) {
   for (int k = 0; k < d->count; k++) {
     d->curves[k].style = TG_PLOT_BARS;
     d->curves[k].width = 0.9 * width;
+    for (int m = 0; m < 3; m++) /* the same in every panel */
+      if (is(d->labels[k], methods[m])) d->curves[k].colour = m + 1;
   }
   for (int k = 0; k < b->params.orbital_count; k++)
     snprintf(d->panel_labels[k], LABEL, "rate by the fastest, %u orbitals", b->params.orbitals[k]);
@@ -329,6 +331,7 @@ static tg_status draw(const bench* b, int figure, int picture, drawing* d, const
       draw_tiles(b, d);
   }
   plot.legend_right = d->name_count == 0;
+  plot.x_at_points = d->name_count == 0;
   if (plot.legend_right) set_styles(d);
   plot.curve_count = d->count;
   plot.x_names = d->name_count ? d->name_list : NULL;

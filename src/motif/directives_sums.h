@@ -317,8 +317,11 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
     to += m * apart;                                                                               \
   }
 
+/* The difference of two states is each lane's own. It is declared in the loop (who includes this
+ * makes TG_DIFFERENCE_WITHIN its declaration, TG_DIFFERENCE_BEFORE nothing), or in front of it, and
+ * named private there (the other way round). */
 #define TG_HIT_ELEMENTS(r, c, x, y, sums, apart_)                                                  \
-  tg_difference f;                                                                                 \
+  TG_DIFFERENCE_WITHIN                                                                             \
   if (tg_difference_find(row_orbital + r, row_stride, column_orbital + c, column_stride,           \
                          (int)particles, (int)differ / 2, &f)) {                                   \
     const double weight = (x)[r] * (y)[c];                                                         \
@@ -344,6 +347,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
       MIDDLE                                                                                       \
       for (uint32_t s = first_span; s < last_span; s++) {                                          \
         TG_ROW_SPAN                                                                                \
+        TG_DIFFERENCE_BEFORE                                                                       \
         INNER()                                                                                    \
         for (uint32_t c = begin; c < end; c++) {                                                   \
           if ((uint32_t)__builtin_popcountll(w ^ column_low[c]) <= differ) {                       \
@@ -372,6 +376,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
     (void)scratch;                                                                                 \
     FLAT(size, sums)                                                                               \
     for (uint32_t b = 0; b < size; b++) sums[b] = 0;                                               \
+    TG_DIFFERENCE_BEFORE                                                                           \
     ITEMS(item_count, TG_PAIRS_POINTERS, x, y, sums)                                               \
     for (uint64_t k = 0; k < item_count; k++) {                                                    \
       TG_LANE_BLOCK(LEAST, TG_ANY_PAIR, TG_LANE_NOTHING, TG_HIT_ADDS, TG_LANE_NOTHING)             \
@@ -389,6 +394,7 @@ static inline size_t tg_parts_bytes(size_t count, size_t sums) {
     const uint32_t m = what->m, size = TG_OPERATOR_COUNT * m;                                      \
     const uint32_t parts = tg_parts_of(row_count, size);                                           \
     double *of_parts = scratch, *of_groups = of_parts + (size_t)size * parts;                      \
+    TG_DIFFERENCE_BEFORE                                                                           \
     FLAT(parts, TG_PAIRS_POINTERS, x, y, of_parts)                                                 \
     for (uint32_t p = 0; p < parts; p++) {                                                         \
       for (uint32_t b = 0; b < size; b++) of_parts[(size_t)b * parts + p] = 0;                     \

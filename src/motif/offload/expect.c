@@ -7,12 +7,29 @@
 
 TG_JOIN_PARTS(join, OMP_FLAT)
 
+/* GCC 12 keeps an array that is declared in the body of a simd loop on the stack, of which a warp
+ * has one: all lanes write into the same. One that is private by a clause is each lane's. */
+#ifdef __clang__
+#define TG_DIFFERENCE_BEFORE
+#define TG_DIFFERENCE_WITHIN tg_difference f;
+#define PRIVATE
+#else
+#define TG_DIFFERENCE_BEFORE tg_difference f;
+#define TG_DIFFERENCE_WITHIN
+#define PRIVATE private(f)
+#endif
+#define EXPECT_INNER() SIMD_INNER(PRIVATE)
+#define EXPECT_ITEMS(count, ...)                                                                   \
+  TG_PRAGMA(omp target teams distribute parallel for simd                                          \
+                OMP_TEAMS(tg_offload_on_host() ? 1 : TG_OFFLOAD_TEAMS) PRIVATE                      \
+                    is_device_ptr(__VA_ARGS__))
+
 #define TG_ADD_HERE OMP_ADD
-TG_EXPECT_ATOMIC(atomic, SIMD_OUTER, OMP_MIDDLE, SIMD_INNER, OMP_FLAT)
-TG_EXPECT_LANES(lanes, OMP_FLAT, OMP_ITEMS, OMP_PARTS, TG_LEAST_folded)
+TG_EXPECT_ATOMIC(atomic, SIMD_OUTER, OMP_MIDDLE, EXPECT_INNER, OMP_FLAT)
+TG_EXPECT_LANES(lanes, OMP_FLAT, EXPECT_ITEMS, OMP_PARTS, TG_LEAST_folded)
 #undef TG_ADD_HERE
 #define TG_ADD_HERE
-TG_EXPECT_PARTS(parts, OMP_ITEMS, join)
+TG_EXPECT_PARTS(parts, EXPECT_ITEMS, join)
 
 static size_t scratch_parts(const tg_expectation* what) {
   return tg_parts_bytes(what->pairs.rows.count, TG_OPERATOR_COUNT * (size_t)what->m);
