@@ -29,6 +29,7 @@ typedef struct search {
   uint16_t* source; /* [particles] */
   uint16_t* below;  /* [orbitals + 1] particles of list below each orbital */
   bool* occupied;   /* [orbitals] */
+  bool nonzero;     /* elements that are zero are left out */
   tg_ci_connections found;
 } search;
 
@@ -43,7 +44,7 @@ static double diagonal(const search* f) {
   return sum;
 }
 
-/* The string with in (now there) back to out; value is asked for where it exists. */
+/* The string with in (now there) back to out. */
 static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int count,
                          double (*value)(const search*, const uint16_t*, const uint16_t*)) {
   if (f->s->heaviest > 0) { /* too heavy for any class */
@@ -54,6 +55,8 @@ static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int
     }
     if (more > less) return TG_OK;
   }
+  const double element = value(f, in, out);
+  if (f->nonzero && element == 0) return TG_OK;
   tg_ci_replace(f->list, f->s->particles, in, out, count, f->source);
   uint64_t mark = f->mark;
   int parity = 0;
@@ -65,7 +68,6 @@ static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int
   const size_t there = tg_ci_strings_find(f->s, f->source, mark);
   if (there == SIZE_MAX) return TG_OK;
   const size_t class = tg_ci_strings_class(f->s, there);
-  const double element = value(f, in, out);
   return tg_ci_connect(&f->found,
                        (tg_ci_connection){.source = (uint32_t) class,
                                           .row = f->row,
@@ -135,9 +137,9 @@ static tg_status class_rows(search* f, size_t class, double* energies) {
 }
 
 static tg_status class_make(const tg_ci_hamiltonian* h, const tg_ci_strings* s, int species,
-                            size_t class, tg_ci_alone* out, size_t* bytes) {
+                            size_t class, bool nonzero, tg_ci_alone* out, size_t* bytes) {
   tg_status status = TG_OK;
-  search f = {.h = h, .s = s, .species = species};
+  search f = {.h = h, .s = s, .species = species, .nonzero = nonzero};
   tg_ci_hamiltonian_orbitals(h, species, &f.orbitals);
   TG_TRY_GOTO(TG_ALLOCATE((size_t)s->particles + 1, "string", &f.source), done);
   TG_TRY_GOTO(TG_ALLOCATE(s->orbitals + 1, "orbitals", &f.below), done);
@@ -152,8 +154,8 @@ done:
   return status;
 }
 
-tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
-                           int threads, tg_ci_alone* out) {
+static tg_status make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                      int threads, bool nonzero, tg_ci_alone* out) {
   tg_status status = TG_OK;
   const tg_ci_strings* s = &space->strings[species];
   tg_ci_alone a = {.class_count = s->class_count};
@@ -162,7 +164,7 @@ tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space,
   size_t bytes = s->class_count * sizeof *a.targets + s->count * sizeof *a.diagonal, count = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : bytes, count)
   for (size_t c = 0; c < s->class_count; c++) {
-    const tg_status mine = class_make(h, s, species, c, &a, &bytes);
+    const tg_status mine = class_make(h, s, species, c, nonzero, &a, &bytes);
     for (size_t l = 0; l < a.targets[c].link_count; l++) count += a.targets[c].links[l].count;
     if (mine != TG_OK) {
 #pragma omp critical(tg_ci_alone_status)
@@ -182,4 +184,14 @@ tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space,
 failed:
   tg_ci_alone_free(&a);
   return status;
+}
+
+tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                           int threads, tg_ci_alone* out) {
+  return make(h, space, species, threads, false, out);
+}
+
+tg_status tg_ci_alone_make_nonzero(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                   int species, int threads, tg_ci_alone* out) {
+  return make(h, space, species, threads, true, out);
 }

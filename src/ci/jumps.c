@@ -40,8 +40,8 @@ static uint32_t channel_of(const tg_ci_jumps* j, int species, const tg_ci_orbita
 
 /* All jumps to one string: it lost j and got i. */
 static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals, int species,
-                          const tg_ci_jumps* j, size_t number, const tg_ci_class* of,
-                          uint16_t* source, tg_ci_connections* found) {
+                          const tg_ci_jumps* j, const bool* useful, size_t number,
+                          const tg_ci_class* of, uint16_t* source, tg_ci_connections* found) {
   const uint16_t* list = tg_ci_string(s, number);
   const uint64_t mark = tg_ci_strings_mark(s, list);
   for (int k = 0; k < s->particles; k++) {
@@ -51,6 +51,7 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
         below++;
         continue;
       }
+      if (useful && !useful[list[k] * s->orbitals + from]) continue;
       if (s->heaviest > 0 &&
           of->weight + orbitals[from].weight > s->heaviest + orbitals[list[k]].weight)
         continue;
@@ -73,14 +74,15 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
 }
 
 static tg_status class_jumps(const tg_ci_strings* s, const tg_ci_orbital* orbitals, int species,
-                             const tg_ci_jumps* j, size_t class, size_t* bytes) {
+                             const tg_ci_jumps* j, const bool* useful, size_t class,
+                             size_t* bytes) {
   tg_status status = TG_OK;
   tg_ci_connections found = {0};
   uint16_t* source = NULL;
   TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &source));
   const tg_ci_class* c = &s->classes[class];
   for (size_t i = 0; i < c->count; i++)
-    TG_TRY_GOTO(jumps_to(s, orbitals, species, j, c->begin + i, c, source, &found), done);
+    TG_TRY_GOTO(jumps_to(s, orbitals, species, j, useful, c->begin + i, c, source, &found), done);
   status = tg_ci_target_make(&found, c->count, true, &j->targets[class], bytes);
 done:
   TG_FREE(found.list);
@@ -196,6 +198,11 @@ static tg_status order_all(const tg_ci_strings* s, tg_ci_jumps* j) {
 
 tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
                            int threads, tg_ci_jumps* out) {
+  return tg_ci_jumps_make_some(h, space, species, threads, NULL, out);
+}
+
+tg_status tg_ci_jumps_make_some(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                                int threads, const bool* useful, tg_ci_jumps* out) {
   tg_status status = TG_OK;
   const tg_ci_strings* s = &space->strings[species];
   const tg_ci_orbital* orbitals;
@@ -206,7 +213,7 @@ tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space,
   size_t bytes = s->class_count * sizeof *j.targets, count = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : bytes, count)
   for (size_t c = 0; c < s->class_count; c++) {
-    const tg_status mine = class_jumps(s, orbitals, species, &j, c, &bytes);
+    const tg_status mine = class_jumps(s, orbitals, species, &j, useful, c, &bytes);
     for (size_t l = 0; l < j.targets[c].link_count; l++) count += j.targets[c].links[l].count;
     if (mine != TG_OK) {
 #pragma omp critical(tg_ci_jumps_status)

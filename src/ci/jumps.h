@@ -20,6 +20,7 @@
 #ifndef TG_CI_JUMPS_H
 #define TG_CI_JUMPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,9 @@ typedef struct tg_ci_jumps {
 /** The jumps of a species (0: A). threads >= 1. */
 tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
                            int threads, tg_ci_jumps* out);
+/** The same for some of the operators: those a+_i a_j with useful[i * orbitals + j]. */
+tg_status tg_ci_jumps_make_some(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                                int threads, const bool* useful, tg_ci_jumps* out);
 void tg_ci_jumps_free(tg_ci_jumps* jumps);
 
 /** The part of H that acts on one species alone, without the constant. */
@@ -76,6 +80,9 @@ typedef struct tg_ci_alone {
 
 tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
                            int threads, tg_ci_alone* out);
+/** The same without elements that are zero. */
+tg_status tg_ci_alone_make_nonzero(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                   int species, int threads, tg_ci_alone* out);
 void tg_ci_alone_free(tg_ci_alone* alone);
 
 /** Links of a target in this channel: *first and the number of them. */

@@ -49,6 +49,7 @@ static tg_ci_operator_facts facts_from(const tg_ci_fly* fly, const tg_ci_operato
                             .lane_pairs = fly->lane_pairs,
                             .tables = fly->bytes};
   f.stored_bytes = tg_ci_stored_bytes(f.dimension, f.pairs, false);
+  if (params->few) f.storage = TG_CI_STORAGE_FLY;
   if (f.storage == TG_CI_STORAGE_AUTO) {
     const bool fits = f.tables + f.stored_bytes <= memory_of(params);
     f.storage = 2 * f.lane_pairs > f.pairs || !fits ? TG_CI_STORAGE_FLY : TG_CI_STORAGE_STORED;
@@ -89,7 +90,9 @@ tg_status tg_ci_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* s
   tg_ci_operator* op = NULL;
   TG_TRY(TG_ALLOCATE(1, "operator", &op));
   op->threads = threads_of(params);
-  TG_TRY_GOTO(tg_ci_fly_make(h, space, op->threads, &op->fly), failed);
+  TG_TRY_GOTO(params->few ? tg_ci_fly_make_nonzero(h, space, op->threads, &op->fly)
+                          : tg_ci_fly_make(h, space, op->threads, &op->fly),
+              failed);
   op->facts = facts_from(&op->fly, params);
   if (op->facts.storage == TG_CI_STORAGE_STORED) TG_TRY_GOTO(store(op, memory_of(params)), failed);
   *out = op;

@@ -11,6 +11,7 @@
 #ifndef TG_CI_OPERATOR_H
 #define TG_CI_OPERATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ typedef struct tg_ci_operator_params {
   tg_ci_storage storage;
   uint64_t memory; /* bytes the operator may take; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
+  bool few;        /* most elements are zero, as of J^2: those take no time; always on the fly */
 } tg_ci_operator_params;
 
 typedef struct tg_ci_operator tg_ci_operator;

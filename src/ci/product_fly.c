@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ci/product_fly.h"
 
+#include <stdbool.h>
 #include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -165,16 +166,50 @@ static uint64_t block_pairs(const tg_ci_fly* f, const tg_ci_block* block, uint64
   return pairs;
 }
 
-tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
-                           tg_ci_fly* out) {
+/* The operators of A and of B that have an element between the species which is not zero. useful:
+ * [orbitals, orbitals] of each species. */
+static void find_useful(const tg_ci_hamiltonian* h, const size_t orbitals[2],
+                        bool* const useful[2]) {
+  const size_t na = orbitals[0];
+  const tg_ci_orbital* o;
+  tg_ci_hamiltonian_orbitals(h, 0, &o);
+  for (size_t i = 0; i < na; i++)
+    for (size_t j = 0; j < na; j++) {
+      const double* row = tg_ci_hamiltonian_cross_row(h, (int)i, (int)j);
+      if (!row) continue;
+      const uint32_t* members;
+      const size_t count = tg_ci_hamiltonian_transitions(
+          h, 1, o[j].two_m - o[i].two_m, (unsigned)(o[i].symmetry ^ o[j].symmetry), &members);
+      for (size_t m = 0; m < count; m++)
+        if (row[m] != 0) useful[0][i * na + j] = useful[1][members[m]] = true;
+    }
+}
+
+static tg_status make_species(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                              bool nonzero, tg_ci_fly* f) {
   tg_status status = TG_OK;
-  tg_ci_fly f = {.space = space, .constant = tg_ci_hamiltonian_constant(h)};
+  bool* useful[2] = {NULL, NULL};
+  for (int t = 0; nonzero && t < 2; t++)
+    TG_TRY_GOTO(TG_ALLOCATE(f->orbitals[t] * f->orbitals[t] + 1, "operators", &useful[t]), done);
+  if (nonzero) find_useful(h, f->orbitals, useful);
   for (int t = 0; t < 2; t++) {
-    f.orbitals[t] = tg_ci_hamiltonian_orbitals(h, t, NULL);
-    TG_TRY_GOTO(tg_ci_jumps_make(h, space, t, threads, &f.jumps[t]), failed);
-    TG_TRY_GOTO(tg_ci_alone_make(h, space, t, threads, &f.alone[t]), failed);
-    f.bytes += f.jumps[t].bytes + f.alone[t].bytes;
+    TG_TRY_GOTO(tg_ci_jumps_make_some(h, space, t, threads, useful[t], &f->jumps[t]), done);
+    TG_TRY_GOTO(nonzero ? tg_ci_alone_make_nonzero(h, space, t, threads, &f->alone[t])
+                        : tg_ci_alone_make(h, space, t, threads, &f->alone[t]),
+                done);
+    f->bytes += f->jumps[t].bytes + f->alone[t].bytes;
   }
+done:
+  for (int t = 0; t < 2; t++) tg_free(useful[t]);
+  return status;
+}
+
+static tg_status tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                        bool nonzero, tg_ci_fly* out) {
+  tg_status status = TG_OK;
+  tg_ci_fly f = {.space = space, .constant = tg_ci_hamiltonian_constant(h), .few = nonzero};
+  for (int t = 0; t < 2; t++) f.orbitals[t] = tg_ci_hamiltonian_orbitals(h, t, NULL);
+  TG_TRY_GOTO(make_species(h, space, threads, nonzero, &f), failed);
   TG_TRY_GOTO(make_tables(h, &f), failed);
   TG_TRY_GOTO(TG_ALLOCATE(space->block_count, "counts of matrix elements", &f.elements), failed);
   uint64_t pairs = 0, lanes = 0;
@@ -194,14 +229,29 @@ failed:
   return status;
 }
 
-tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
-                         tg_ci_fly* out) {
+static tg_status make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                      bool nonzero, tg_ci_fly* out) {
   tg_ci_fly f;
-  TG_TRY(tg_ci_fly_tables(h, space, threads, &f));
+  TG_TRY(tables(h, space, threads, nonzero, &f));
   const tg_status status = make_diagonal(&f, threads);
   if (status == TG_OK)
     *out = f;
   else
     tg_ci_fly_free(&f);
   return status;
+}
+
+tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                           tg_ci_fly* out) {
+  return tables(h, space, threads, false, out);
+}
+
+tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                         tg_ci_fly* out) {
+  return make(h, space, threads, false, out);
+}
+
+tg_status tg_ci_fly_make_nonzero(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                                 tg_ci_fly* out) {
+  return make(h, space, threads, true, out);
 }

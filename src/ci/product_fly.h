@@ -24,6 +24,8 @@
 #ifndef TG_CI_PRODUCT_FLY_H
 #define TG_CI_PRODUCT_FLY_H
 
+#include <stdbool.h>
+
 #include "ci/jumps.h"
 
 /** How the jumps of two links are combined. */
@@ -39,6 +41,7 @@ tg_ci_way tg_ci_fly_way(const tg_ci_link* link_a, const tg_ci_link* link_b);
 typedef struct tg_ci_fly {
   const tg_ci_space* space;
   double constant;
+  bool few; /* made by tg_ci_fly_make_nonzero */
   tg_ci_jumps jumps[2];
   tg_ci_alone alone[2];
   size_t* row_begin; /* [operators of A]: where w(a,b) starts in rows; 0: all are zero */
@@ -65,6 +68,10 @@ tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                            tg_ci_fly* out);
 tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
                          tg_ci_fly* out);
+/** The same for an operator of few elements, such as J^2: those that are zero take no time, and are
+ * not counted in pairs. Not for ci/stored.h. */
+tg_status tg_ci_fly_make_nonzero(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                                 tg_ci_fly* out);
 void tg_ci_fly_free(tg_ci_fly* fly);
 
 /** y = H x: [dimension] each, apart. */

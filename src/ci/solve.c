@@ -65,10 +65,11 @@ static tg_status no_product(void* context, int k, const double* x, double* y, si
   return tg_fail(TG_ERR_INTERNAL, "an estimate multiplies nothing");
 }
 
-static tg_eigen_params eigen_params(const run* r, int states, uint64_t memory) {
+static tg_eigen_params eigen_params(const run* r, const tg_ci_need* need, uint64_t memory) {
   tg_eigen_params e = tg_eigen_defaults();
   const double tolerance = r->params->tolerance;
-  e.states = states;
+  e.states = need->states;
+  e.block = need->block;
   e.method = r->problem->kind == TG_CI_MOLECULE ? TG_EIGEN_DAVIDSON : TG_EIGEN_LANCZOS;
   e.tolerance = tolerance > 0 ? tolerance : usual_tolerance[r->problem->kind];
   e.threads = r->params->threads;
@@ -91,7 +92,7 @@ static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dim
                    "the basis of %.4g states needs %.3g GB for a single vector, and %.3g GB may be "
                    "used; truncate it (nmax) or allow more memory",
                    (double)dimension, 8e-9 * (double)dimension, 1e-9 * (double)r->memory);
-  tg_eigen_params e = eigen_params(r, need->states, room);
+  tg_eigen_params e = eigen_params(r, need, room);
   *bytes = tg_eigen_bytes(&problem, &e);
   return *bytes ? TG_OK : TG_ERR_MACHINE; /* the message is set */
 }
@@ -124,6 +125,17 @@ static tg_ci_operator_params operator_params(const run* r, const tg_ci_need* nee
                                  .threads = r->params->threads};
 }
 
+/* A stored matrix multiplies four vectors in little more time than one, which pays for the products
+ * that a wider block takes (docs/eigen.md), and blocks of four see three copies of a level. */
+static void choose_block(const run* r, tg_ci_need* need) {
+  enum { STORED_BLOCK = 4 };
+  tg_ci_need wide = *need;
+  wide.block = STORED_BLOCK;
+  if (need->facts.storage == TG_CI_STORAGE_STORED && r->problem->kind == TG_CI_NUCLEUS &&
+      vectors_need(r, &wide, need->facts.dimension, &wide.vectors) == TG_OK)
+    *need = wide;
+}
+
 static void set_peak(tg_ci_need* need) {
   const tg_ci_operator_facts* f = &need->facts;
   need->peak = need->space + need->vectors + f->tables +
@@ -153,7 +165,7 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
       .context = op,
       .apply = multiply,
       .diagonal = r->problem->kind == TG_CI_MOLECULE ? tg_ci_operator_diagonal(op) : NULL};
-  tg_eigen_params e = eigen_params(r, s->need.states, r->memory - s->need.space);
+  tg_eigen_params e = eigen_params(r, &s->need, r->memory - s->need.space);
   if (r->params->progress) e.progress = report;
   if (r->params->interrupted) e.interrupted = stop_asked;
   e.context = r;
@@ -226,9 +238,7 @@ static tg_status part_close(tg_ci_sector* s, const tg_ci_operator* op, double* y
  * ones of this quantity where levels are close. */
 static tg_status expect(const run* r, tg_ci_sector* s, const tg_ci_hamiltonian* quantity, bool part,
                         double* values) {
-  /* on the fly: few elements, and a few products only */
-  const tg_ci_operator_params params = {.storage = TG_CI_STORAGE_FLY,
-                                        .threads = r->params->threads};
+  const tg_ci_operator_params params = {.few = true, .threads = r->params->threads};
   const size_t n = (size_t)s->space->dimension;
   tg_ci_operator* op = NULL;
   double* y = NULL;
@@ -283,6 +293,7 @@ static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
   TG_TRY_GOTO(tg_ci_space_make(r->problem->h, &space, &s->space), done); /* 2 */
   TG_TRY_GOTO(tg_ci_operator_create(r->problem->h, s->space, &params, &op), done);
   s->need.facts = tg_ci_operator_facts_of(op);
+  choose_block(r, &s->need);
   set_peak(&s->need);
   s->setup_s = tg_time_now() - start;
   TG_TRY_GOTO(find_states(r, op, s), done); /* 3 */
@@ -360,6 +371,7 @@ tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_p
   const tg_status status = tg_ci_operator_estimate(problem->h, space, &of_operator, &need.facts);
   tg_ci_space_free(space);
   TG_TRY(status);
+  choose_block(&r, &need);
   set_peak(&need);
   need.seconds = seconds_for(&need, threads_of(params));
   *out = need;

@@ -27,13 +27,17 @@ tg_ci_tile* tg_ci_stored_tile(const tg_ci_stored* s, size_t row, size_t column) 
   return &s->tiles[row * s->chunks - row * (row + 1) / 2 + column];
 }
 
+static size_t work_size(uint64_t dimension, bool full) {
+  return full ? 0 : 2 * TG_CI_STORED_WIDTH * (size_t)dimension;
+}
+
 size_t tg_ci_stored_bytes(uint64_t dimension, uint64_t pairs, bool full) {
   const int shift = shift_for(dimension);
   const size_t chunk = (size_t)1 << shift, chunks = chunks_for(dimension, shift);
   const uint64_t elements = (pairs - dimension) / (full ? 1 : 2);
   return elements * (sizeof(uint16_t) + sizeof(double)) +
          tile_count(chunks, full) * (sizeof(tg_ci_tile) + (chunk + 1) * sizeof(uint32_t)) +
-         (size_t)dimension * sizeof(double);
+         work_size(dimension, full) * sizeof(double) + (size_t)dimension * sizeof(double);
 }
 
 size_t tg_ci_stored_rows(const tg_ci_stored* s, size_t chunk) {
@@ -46,11 +50,14 @@ tg_status tg_ci_stored_start(uint64_t dimension, bool full, tg_ci_stored* out) {
   out->chunk = (size_t)1 << out->shift;
   out->chunks = chunks_for(dimension, out->shift);
   TG_TRY(TG_ALLOCATE(tile_count(out->chunks, full), "tiles", &out->tiles));
+  TG_TRY(TG_ALLOCATE(out->chunks, "chunks", &out->over));
+  TG_TRY(TG_ALLOCATE(work_size(dimension, full), "vectors of a product", &out->work));
   return TG_ALLOCATE(dimension, "diagonal", &out->diagonal);
 }
 
 void tg_ci_stored_finish(tg_ci_stored* s) {
-  s->bytes = (size_t)s->dimension * sizeof *s->diagonal;
+  s->bytes = (size_t)s->dimension * sizeof *s->diagonal +
+             work_size(s->dimension, s->full) * sizeof *s->work;
   for (size_t t = 0; t < tile_count(s->chunks, s->full); t++) {
     s->count += s->tiles[t].count;
     s->bytes += sizeof *s->tiles;
@@ -84,5 +91,7 @@ void tg_ci_stored_free(tg_ci_stored* s) {
   }
   TG_FREE(s->tiles);
   TG_FREE(s->diagonal);
+  TG_FREE(s->work);
+  TG_FREE(s->over);
   *s = (tg_ci_stored){0};
 }

@@ -7,10 +7,14 @@
  * diagonal, each of which serves both triangles. Full: all tiles, all elements but the diagonal's.
  * The diagonal is an array of its own.
  *
+ * The product of several vectors packs them, so that numbers of one state are side by side: the
+ * matrix is read once for all, and an element is used for both triangles and all vectors.
+ *
  * The product of a half matrix adds to y at both ends of an element. Tiles are therefore done in
  * rounds in which no chunk occurs twice (as in a round-robin tournament: chunk I meets every other
  * once), so threads never meet, and each chunk of y is added to in the same order whatever the
- * number of threads: same bits.
+ * number of threads: same bits. A tile waits until its two chunks are through with the round
+ * before, not for all other threads.
  *
  * Two builders find the same elements, with the same values:
  *   jumps   row after row from the tables of jumps (ci/jumps.h); needs no comparison of states
@@ -20,6 +24,7 @@
 #ifndef TG_CI_STORED_H
 #define TG_CI_STORED_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +32,7 @@
 #include "ci/product_fly.h"
 
 enum { TG_CI_LEAST_SHIFT = 11, TG_CI_MOST_SHIFT = 16 }; /* 2,048 ... 65,536 states */
+enum { TG_CI_STORED_WIDTH = 4 };                        /* vectors multiplied at once */
 
 typedef struct tg_ci_tile {
   uint64_t count;
@@ -42,6 +48,8 @@ typedef struct tg_ci_stored {
   size_t chunk, chunks; /* states in a chunk; the last may have fewer */
   tg_ci_tile* tiles;    /* tg_ci_stored_tile */
   double* diagonal;     /* [dimension] */
+  double* work;         /* half: [2, dimension, TG_CI_STORED_WIDTH], x and y of a product */
+  atomic_uint* over;    /* [chunks] rounds of a product that a chunk has behind it */
   uint64_t count;       /* elements stored, without the diagonal */
   size_t bytes;
 } tg_ci_stored;
@@ -58,7 +66,10 @@ tg_status tg_ci_stored_by_motifs(const tg_ci_hamiltonian* h, const tg_ci_fly* fl
                                  int threads, tg_ci_stored* out);
 void tg_ci_stored_free(tg_ci_stored* s);
 
-/** y = H x for k vectors, k columns at a distance of ld. */
+/** y = H x for k vectors, k columns at a distance of ld. Up to TG_CI_STORED_WIDTH of them cost
+ * little more than one; a vector's bits do not depend on the others. One call at a time: works in
+ * s->work.
+ */
 void tg_ci_stored_apply(const tg_ci_stored* s, int threads, int k, const double* x, double* y,
                         size_t ld);
 

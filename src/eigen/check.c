@@ -20,7 +20,9 @@
  * others by at most delta (Weyl), which is taken off; what is left out must itself be above tau by
  * more than that. With r random vectors in the block an
  * eigenspace shows at least as many times as it has dimensions, up to r: so a level seen fewer than
- * r times is complete. Where that does not suffice (one random vector, a level seen r times, start
+ * r times is complete. What is missed of a level seen s times would have had to escape each of r -
+ * s random vectors by itself, whose Krylov spaces the block's holds all: so the bound is the one
+ * above to that power. Where that does not suffice (one random vector, a level seen r times, start
  * vectors given, Davidson), a run from new random vectors in the complement of the states found
  * decides, by the same bound. After restarts the bound is an estimate.
  *
@@ -55,8 +57,10 @@ static double distance_above(const tg_eigen_solver* solver, int first, double ta
   return best;
 }
 
-/* How sure the Ritz values from `first` on make it that nothing is missed below tau. */
-static double probability(const tg_eigen_solver* solver, int first, double tau, double slack) {
+/* How sure the Ritz values from `first` on make it that nothing is missed below tau. spare: random
+ * vectors of the block that what was missed would have had to escape, each by itself. */
+static double probability(const tg_eigen_solver* solver, int first, double tau, double slack,
+                          int64_t spare) {
   const tg_eigen_state* state = &solver->state;
   double rest = 0; /* of all residuals: an invariant space has a part of each eigenspace */
   for (int i = 0; i < solver->looked; i++) rest = fmax(rest, infinite_if_nan(solver->residual[i]));
@@ -66,7 +70,7 @@ static double probability(const tg_eigen_solver* solver, int first, double tau, 
   const double distance = distance_above(solver, first, tau, slack, &skipped);
   const double part = spread > 0 ? fmin(distance / spread, 1) : 0;
   const double j = (double)state->steps, n = (double)tg_eigen_total(&solver->problem);
-  return fmin(1, 1.648 * sqrt(n) * exp(-sqrt(part) * (2 * j - 1)));
+  return pow(fmin(1, 1.648 * sqrt(n) * exp(-sqrt(part) * (2 * j - 1))), (double)spare);
 }
 
 /* The most Ritz values that may be copies of one level, among those below the highest wanted. */
@@ -88,9 +92,10 @@ bool tg_eigen_evidence(tg_eigen_solver* solver, bool* sooner) {
   const int states = solver->params.states;
   const tg_eigen_state* state = &solver->state;
   *sooner = false;
-  if (solver->images || copies(solver) >= state->random) return false;
+  const int64_t spare = state->random - copies(solver);
+  if (solver->images || spare < 1) return false;
   solver->state.probability =
-      probability(solver, states, solver->theta[states - 1], solver->residual[states - 1]);
+      probability(solver, states, solver->theta[states - 1], solver->residual[states - 1], spare);
   if (solver->state.probability <= solver->params.miss) return true;
   /* the steps taken count; but not for ever, should the next level be too close to tell */
   *sooner = state->steps < 3 * state->steps_found + 20;
@@ -187,7 +192,7 @@ tg_status tg_eigen_check_decide(tg_eigen_solver* solver) {
       clean = state->steps >= 6 && solver->residual[0] <= rest;
       state->probability = NAN;
     } else {
-      state->probability = probability(solver, 0, state->threshold, state->slack);
+      state->probability = probability(solver, 0, state->threshold, state->slack, state->random);
       clean = state->probability <= solver->params.miss;
     }
     /* the level next to the highest wanted one may be too close to tell */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many matrix elements a second does H x take, stored and on the fly, on one thread and on two?
+/* How many matrix elements a second does H x take, stored and on the fly, for 1, 2 and 4 vectors at
+ * once, on one thread and on two?
  *
  *   ci_measure [case ...]
  *
@@ -19,6 +20,8 @@
 #include "ci/omp/kernels.h"
 #include "ci/operator.h"
 #include "ci/shells.h"
+
+enum { VECTORS = 4 }; /* at once: 1, 2, 4 */
 
 typedef struct workload {
   const char* name;
@@ -77,19 +80,19 @@ static void one_way(const workload* w, const tg_ci_hamiltonian* h, const tg_ci_s
     must(tg_ci_operator_create(h, space, &params, &op));
     const double made = tg_time_now() - start, made_cpu = cpu_now() - start_cpu;
     const tg_ci_operator_facts f = tg_ci_operator_facts_of(op);
-    double wall = INFINITY, cpu = INFINITY;
-    for (int r = 0; r <= w->repeats; r++) {
-      const double t = tg_time_now(), c = cpu_now();
-      must(tg_ci_operator_apply(op, 1, x, y, (size_t)space->dimension));
-      wall = fmin(wall, tg_time_now() - t);
-      cpu = fmin(cpu, cpu_now() - c);
+    printf("  %-6s %d threads: made in %.3f s (cpu %.3f), %.1f MB\n", tg_ci_storage_name(storage),
+           threads, made, made_cpu, 1e-6 * (double)(f.tables + (f.stored ? f.stored_bytes : 0)));
+    for (int k = 1; k <= VECTORS; k *= 2) {
+      double wall = INFINITY, cpu = INFINITY;
+      for (int r = 0; r <= w->repeats; r++) {
+        const double t = tg_time_now(), c = cpu_now();
+        must(tg_ci_operator_apply(op, k, x, y, (size_t)space->dimension));
+        wall = fmin(wall, tg_time_now() - t);
+        cpu = fmin(cpu, cpu_now() - c);
+      }
+      printf("         %d vectors: %.4f s (cpu %.4f): %.2e elements/s, %.2e a cpu second\n", k,
+             wall, cpu, k * (double)f.pairs / wall, k * (double)f.pairs / cpu);
     }
-    printf(
-        "  %-6s %d threads: made in %.3f s (cpu %.3f), %.1f MB; product %.4f s (cpu %.4f): %.2e "
-        "elements/s, %.2e a cpu second\n",
-        tg_ci_storage_name(storage), threads, made, made_cpu,
-        1e-6 * (double)(f.tables + (f.stored ? f.stored_bytes : 0)), wall, cpu,
-        (double)f.pairs / wall, (double)f.pairs / cpu);
     fflush(stdout);
     tg_ci_operator_free(op);
   }
@@ -109,8 +112,9 @@ static void measure(const workload* w) {
   tg_ci_space* space = NULL;
   must(tg_ci_space_make(h, &params, &space));
   const size_t size = (size_t)space->dimension;
-  double *x = vector(size), *fly = vector(size), *stored = vector(size);
-  for (size_t i = 0; i < size; i++) x[i] = shell_random(1, i);
+  double *x = vector(VECTORS * size), *fly = vector(VECTORS * size);
+  double* stored = vector(VECTORS * size);
+  for (size_t i = 0; i < VECTORS * size; i++) x[i] = shell_random(1, i);
   tg_ci_operator* op = NULL;
   const tg_ci_operator_params automatic = {.threads = 1};
   must(tg_ci_operator_create(h, space, &automatic, &op));
@@ -123,7 +127,7 @@ static void measure(const workload* w) {
   if (w->store) {
     one_way(w, h, space, TG_CI_STORAGE_STORED, x, stored);
     double largest = 0, difference = 0;
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < VECTORS * size; i++) {
       largest = fmax(largest, fabs(fly[i]));
       difference = fmax(difference, fabs(fly[i] - stored[i]));
     }

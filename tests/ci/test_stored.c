@@ -70,32 +70,55 @@ static void same_elements(const tg_ci_stored* a, const tg_ci_stored* b, double l
   tg_free(other);
 }
 
-/* Products for 1, 2 and 3 vectors: the same bits for 1, 2 and 5 threads, as fly to rounding. */
+enum { MOST = TG_CI_STORED_WIDTH + 1 }; /* vectors at once */
+
+/* Products for 1 ... MOST vectors: the same bits for 1, 2 and 5 threads, as fly to rounding. */
 static void same_products(const tg_ci_stored* s, const tg_ci_fly* f) {
   const size_t n = (size_t)s->dimension, ld = n + 3;
-  double *x = vector(3 * ld), *y = vector(3 * ld), *first = vector(3 * ld), *fly = vector(n);
-  for (size_t i = 0; i < 3 * ld; i++) x[i] = shell_random(5, i);
-  for (int k = 1; k <= 3; k++) {
+  double *x = vector(MOST * ld), *y = vector(MOST * ld), *first = vector(ld), *fly = vector(n);
+  for (size_t i = 0; i < MOST * ld; i++) x[i] = shell_random(5, i);
+  for (int k = 1; k <= MOST; k++) {
     static const int threads[] = {1, 2, 5};
     for (int t = 0; t < 3; t++) {
-      for (size_t i = 0; i < 3 * ld; i++) y[i] = 1e300;
+      for (size_t i = 0; i < MOST * ld; i++) y[i] = 1e300;
       tg_ci_stored_apply(s, threads[t], k, x, y, ld);
-      for (int v = 0; v < k; v++)
-        if (t == 0 && k == 1)
-          memcpy(first, y, n * sizeof *y);
-        else if (v == 0)
-          assert_memory_equal(first, y, n * sizeof *y); /* one vector or many, too */
+      if (t == 0 && k == 1) memcpy(first, y, n * sizeof *y);
+      assert_memory_equal(first, y, n * sizeof *y); /* one vector or many, too */
+      for (size_t i = 0; i < MOST * ld; i++)        /* nothing else is written */
+        if (i % ld >= n || i / ld >= (size_t)k) assert_true(y[i] == 1e300);
     }
-    for (int v = 0; v < k; v++) {
-      assert_int_equal(tg_ci_fly_apply(f, 2, x + (size_t)v * ld, fly), TG_OK);
-      for (size_t i = 0; i < n; i++)
-        assert_true(fabs(y[(size_t)v * ld + i] - fly[i]) <= tolerance((double)n + 100));
-    }
+  }
+  for (int v = 0; v < MOST; v++) {
+    assert_int_equal(tg_ci_fly_apply(f, 2, x + (size_t)v * ld, fly), TG_OK);
+    for (size_t i = 0; i < n; i++)
+      assert_true(fabs(y[(size_t)v * ld + i] - fly[i]) <= tolerance((double)n + 100));
   }
   tg_free(x);
   tg_free(y);
   tg_free(first);
   tg_free(fly);
+}
+
+/* Tables without elements that are zero give the same product, of 1 and 3 threads the same bits. */
+static void without_zeros(const tg_ci_hamiltonian* h, const tg_ci_fly* f) {
+  const size_t n = (size_t)f->space->dimension;
+  tg_ci_fly few = {0};
+  assert_int_equal(tg_ci_fly_make_nonzero(h, f->space, 2, &few), TG_OK);
+  assert_true(few.pairs <= f->pairs && few.bytes <= f->bytes);
+  double *x = vector(n), *y = vector(n), *again = vector(n), *all = vector(n);
+  for (size_t i = 0; i < n; i++) x[i] = shell_random(6, i);
+  assert_int_equal(tg_ci_fly_apply(f, 1, x, all), TG_OK);
+  assert_int_equal(tg_ci_fly_apply(&few, 1, x, y), TG_OK);
+  assert_int_equal(tg_ci_fly_apply(&few, 3, x, again), TG_OK);
+  assert_memory_equal(y, again, n * sizeof *y);
+  for (size_t i = 0; i < n; i++)
+    assert_true(fabs(y[i] - all[i]) <= tolerance((double)n + 100) &&
+                few.diagonal[i] == f->diagonal[i]);
+  tg_free(x);
+  tg_free(y);
+  tg_free(again);
+  tg_free(all);
+  tg_ci_fly_free(&few);
 }
 
 /* The elements against columns made operator by operator. */
@@ -144,6 +167,7 @@ static void check(const tg_ci_hamiltonian* h, const tg_ci_space_params* params, 
     assert_int_equal(tg_ci_stored_by_motifs(h, &f, true, 2, &motifs), TG_OK);
     same_elements(&full, &motifs, tolerance(100));
   }
+  without_zeros(h, &f);
   same_products(&half, &f);
   same_products(&full, &f);
   if (ref_step) as_ref(h, space, &full, ref_step);

@@ -353,6 +353,29 @@ static void cross_single(const job* j, const cross_links* c) {
   }
 }
 
+/* Operator by operator, of which most pairs have no element. */
+static void cross_few(const job* j, const cross_links* c) {
+  const size_t b_end = c->b->operators + c->b->operator_count, stride = j->block->columns;
+  for (size_t o = c->a->operators; o < c->a->operators + c->a->operator_count; o++) {
+    uint32_t begin, end;
+    jumps_of(j, c->ta, o, &begin, &end);
+    if (begin == end) continue;
+    const double* w = tg_ci_fly_row(j->f, c->a->channel, c->ta->op[o]);
+    for (size_t p = c->b->operators; p < b_end; p++) {
+      const double value = w[c->tb->op[p]];
+      if (value == 0) continue;
+      for (uint32_t d = begin; d < end; d++) {
+        const uint32_t minus = c->ta->op_from[d];
+        const double* x = c->x + (minus >> 1) * c->columns;
+        double* y = j->y + c->ta->op_to[d] * stride;
+        for (uint32_t e = c->tb->op_begin[p]; e < c->tb->op_begin[p + 1]; e++)
+          y[c->tb->op_to[e]] +=
+              turned(value, c->tb->op_from[e] ^ minus) * x[c->tb->op_from[e] >> 1];
+      }
+    }
+  }
+}
+
 static void cross(const job* j) {
   const tg_ci_fly* f = j->f;
   cross_links c = {.ta = &f->jumps[0].targets[j->block->a],
@@ -367,6 +390,10 @@ static void cross(const job* j) {
       if (!c.x) continue;
       c.rows = f->space->strings[0].classes[c.a->source].count;
       c.columns = f->space->strings[1].classes[c.b->source].count;
+      if (f->few) {
+        cross_few(j, &c);
+        continue;
+      }
       switch (tg_ci_fly_way(c.a, c.b)) {
         case TG_CI_WAY_ROWS: cross_rows(j, &c); break;
         case TG_CI_WAY_COLUMNS: cross_columns(j, &c); break;
