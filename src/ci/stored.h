@@ -24,7 +24,6 @@
 #ifndef TG_CI_STORED_H
 #define TG_CI_STORED_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +48,7 @@ typedef struct tg_ci_stored {
   tg_ci_tile* tiles;    /* tg_ci_stored_tile */
   double* diagonal;     /* [dimension] */
   double* work;         /* half: [2, dimension, TG_CI_STORED_WIDTH], x and y of a product */
-  atomic_uint* over;    /* [chunks] rounds of a product that a chunk has behind it */
+  uint32_t* over;       /* [chunks] rounds of a product that a chunk has behind it */
   uint64_t count;       /* elements stored, without the diagonal */
   size_t bytes;
 } tg_ci_stored;

@@ -7,7 +7,13 @@
 #include "base/rng.h"
 #include "base/simd.h"
 
-enum { LANES = 8, BLOCK = 512, MOST_SEGMENTS = 256, LEAST_ROWS = 1024 };
+enum {
+  LANES = 8,
+  BLOCK = 512,
+  MOST_SEGMENTS = 256,
+  LEAST_ROWS = 1024,
+  FOR_A_TEAM = 1 << 16 /* numbers to read: some 50 us, of which waking others takes up to 20 */
+};
 
 /* A vector of the compiler's: each lane rounds as a scalar does, so all instruction sets agree. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
@@ -24,6 +30,11 @@ void tg_rows_shape(size_t used, tg_rows* rows) {
   if (segment < LEAST_ROWS) segment = LEAST_ROWS;
   rows->segment = (segment + LANES - 1) / LANES * LANES;
   rows->segments = rows->n > 0 ? (int)((rows->n + rows->segment - 1) / rows->segment) : 1;
+}
+
+/* Threads worth waking for so many columns. */
+static int team(const tg_rows* rows, int columns) {
+  return rows->n * (size_t)columns < FOR_A_TEAM ? 1 : rows->threads;
 }
 
 static size_t segment_end(const tg_rows* rows, int segment) {
@@ -88,7 +99,8 @@ tg_status tg_rows_inner(const tg_rows* rows, const double* v, int p, const doubl
   if (p == 0 || c == 0) return TG_OK;
   const size_t count = (size_t)p * (size_t)c;
   double* sum = rows->partial;
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
+  const int threads = team(rows, p * c);
+#pragma omp parallel for num_threads(threads) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     inner_segment((size_t)s * rows->segment, segment_end(rows, s), rows->ld, v, p, w, c,
                   sum + (size_t)s * rows->room);
@@ -135,7 +147,8 @@ static void subtract_segment(size_t begin, size_t end, size_t ld, double* w, int
 
 void tg_rows_subtract(const tg_rows* rows, double* w, int c, const double* v, int p,
                       const double* h, int ldh) {
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
+  const int threads = team(rows, p * c);
+#pragma omp parallel for num_threads(threads) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     subtract_segment((size_t)s * rows->segment, segment_end(rows, s), rows->ld, w, c, v, p, h, ldh);
 }
@@ -185,13 +198,13 @@ void tg_rows_times(const tg_rows* rows, const double* v, int p, const double* s,
 }
 
 void tg_rows_scale(const tg_rows* rows, double* w, double factor) {
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, 1)) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     for (size_t i = (size_t)s * rows->segment; i < segment_end(rows, s); i++) w[i] *= factor;
 }
 
 void tg_rows_copy(const tg_rows* rows, const double* v, double* w) {
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, 1)) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     memcpy(w + (size_t)s * rows->segment, v + (size_t)s * rows->segment,
            (segment_end(rows, s) - (size_t)s * rows->segment) * sizeof *w);
@@ -211,7 +224,7 @@ static void random_pair(const uint64_t key[2], uint64_t pair, uint64_t number, d
 
 void tg_rows_random(const tg_rows* rows, uint64_t seed, uint64_t number, double* w) {
   const uint64_t key[2] = {seed, TG_RNG_START_VECTOR};
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, 8)) schedule(static)
   for (int s = 0; s < rows->segments; s++) {
     size_t end = segment_end(rows, s);
     if (end > rows->used) end = rows->used;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The product of a stored matrix, by rounds of tiles that share no chunk (ci/stored.h). */
 #include <sched.h>
-#include <stdatomic.h>
+#include <string.h>
 
 #include "base/simd.h"
 #include "ci/stored.h"
@@ -154,13 +154,12 @@ static void apply_full(const product* p, int threads) {
 
 /* Until so many rounds of a chunk are over. Whoever is at work on it holds an earlier ticket. */
 static void wait_for(const product* p, size_t chunk, uint32_t rounds) {
-  for (int turn = 1; atomic_load_explicit(&p->s->over[chunk], memory_order_acquire) < rounds;
-       turn++)
+  for (int turn = 1; __atomic_load_n(&p->s->over[chunk], __ATOMIC_ACQUIRE) < rounds; turn++)
     if (turn % 64 == 0) sched_yield();
 }
 
 static void is_over(const product* p, size_t chunk, uint32_t rounds) {
-  if (chunk < p->s->chunks) atomic_store_explicit(&p->s->over[chunk], rounds, memory_order_release);
+  if (chunk < p->s->chunks) __atomic_store_n(&p->s->over[chunk], rounds, __ATOMIC_RELEASE);
 }
 
 /* A ticket's work. Round 0: x of a chunk, and its tile on the diagonal. Rounds 1 ... n - 1 (n
@@ -197,11 +196,11 @@ static void apply_half(const product* p, int threads) {
   const tg_ci_stored* s = p->s;
   const size_t n = s->chunks + s->chunks % 2;
   const size_t tickets = s->chunks + (n - 1) * (n / 2) + s->chunks;
-  for (size_t i = 0; i < s->chunks; i++) atomic_init(&s->over[i], 0);
-  atomic_size_t next;
-  atomic_init(&next, 0);
+  memset(s->over, 0, s->chunks * sizeof *s->over);
+  size_t next = 0;
 #pragma omp parallel num_threads(threads)
-  for (size_t mine; (mine = atomic_fetch_add(&next, 1)) < tickets;) ticket_half(p, mine);
+  for (size_t mine; (mine = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < tickets;)
+    ticket_half(p, mine);
 }
 
 void tg_ci_stored_apply(const tg_ci_stored* s, int threads, int k, const double* x, double* y,
