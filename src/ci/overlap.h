@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/overlap.h  Overlaps of states with particles taken away, and the one-body operators
+ * that these make.
+ *
+ * R_P of a side takes removed[0] particles from A and then removed[1] from B: of A's set P_A (as in
+ * ci/removal.h) and B's set P_B, numbered P = P_A * (sets of B) + P_B. In operators: R_P = a_p,
+ * a_q a_p, b_p, b_q b_p or b_q a_p (the right one first). So the densities of two states with equal
+ * removals, <bra|R+_P R_Q|ket>, the amplitudes <f|a_p|i> and those of charge exchange
+ * <f|a+_p b_q|i> are all this one function. */
+#ifndef TG_CI_OVERLAP_H
+#define TG_CI_OVERLAP_H
+
+#include <stddef.h>
+
+#include "ci/hamiltonian.h"
+#include "ci/space.h"
+
+typedef struct tg_ci_side {
+  const tg_ci_space* space;
+  const double* x; /* [dimension]; NULL where it is not read */
+  int removed[2];  /* from A and from B, 0 to 2 */
+} tg_ci_side;
+
+/** Number of sets of a side: the sizes of the matrices below. */
+size_t tg_ci_side_sets(const tg_ci_hamiltonian* h, const tg_ci_side* side);
+
+/** out[P, Q] = <R_P bra | R_Q ket>: [sets of bra, sets of ket]. h gives the orbitals of both
+ * spaces, nothing else. Zero where the particles left are not as many. The same bits for any number
+ * of threads (0: all of OpenMP's). */
+tg_status tg_ci_overlaps(const tg_ci_hamiltonian* h, const tg_ci_side* bra, const tg_ci_side* ket,
+                         int threads, double* out);
+
+/** y += sum of element[P, Q] R+_P R_Q |ket>, as far as it is in the bra's space: [dimension of the
+ * bra's space]. bra->x is not read. */
+tg_status tg_ci_overlap_apply(const tg_ci_hamiltonian* h, const tg_ci_side* bra,
+                              const tg_ci_side* ket, const double* element, double* y);
+
+#endif
