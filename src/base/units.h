@@ -27,5 +27,12 @@
 /** The free nucleons' g factors of spin, as the shell-model codes round them. */
 #define TG_G_SPIN_PROTON 5.586
 #define TG_G_SPIN_NEUTRON (-3.826)
+/** hbar c, MeV fm, and the proton's mass, MeV / c^2. */
+#define TG_HBAR_C 197.3269804
+#define TG_PROTON_MASS 938.27208816
+/** Charge radius of the proton, fm, and mean square charge radius of the neutron, fm^2 (Particle
+ * Data Group 2022). */
+#define TG_PROTON_RADIUS 0.8414
+#define TG_NEUTRON_RADIUS2 (-0.1155)
 
 #endif

@@ -10,7 +10,8 @@
 
 /* Every observable, in the order of results: X(name) stands for tg_ci_observable_<name>, defined in
  * a file of its own (src/ci/observe_*.c). */
-#define TG_CI_OBSERVABLES(X) X(occupations)
+#define TG_CI_OBSERVABLES(X)                                                                       \
+  X(occupations) X(natural) X(rdm1) X(rdm2) X(tdm1) X(radii) X(strength) X(spectroscopic)
 
 #define DECLARE(name) extern const tg_ci_observable tg_ci_observable_##name;
 TG_CI_OBSERVABLES(DECLARE)

@@ -27,13 +27,16 @@ static const size_t parts_bytes = (size_t)1 << 27; /* of all parts' arrays toget
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
 /* What all threads read. */
-typedef struct plan {
-  const tg_ci_side* side[2];
+typedef struct tg_ci_overlap_plan plan;
+
+struct tg_ci_overlap_plan {
+  tg_ci_side side[2];
   tg_ci_removals a, b;
   size_t sets[2]; /* of A and B together */
   double sign[2]; /* of taking B's particles past those left of A */
-  bool same;      /* both sides are one: out is symmetric */
-} plan;
+  bool alike;     /* both sides are one, but for the states */
+  bool same;      /* and the states, too: out is symmetric */
+};
 
 /* A side at a remainder of A. */
 typedef struct view {
@@ -76,13 +79,14 @@ static tg_status plan_make(const tg_ci_hamiltonian* h, const tg_ci_side* bra, co
   const tg_ci_side* const side[2] = {bra, ket};
   for (int s = 0; s < 2; s++) {
     TG_TRY(check_side(side[s]));
-    p->side[s] = side[s];
+    p->side[s] = *side[s];
     p->sets[s] = tg_ci_side_sets(h, side[s]);
     const int left = side[s]->space->strings[0].particles - side[s]->removed[0];
     p->sign[s] = left % 2 && side[s]->removed[1] % 2 ? -1 : 1;
   }
-  p->same = bra->space == ket->space && bra->x == ket->x &&
-            memcmp(bra->removed, ket->removed, sizeof bra->removed) == 0;
+  p->alike =
+      bra->space == ket->space && memcmp(bra->removed, ket->removed, sizeof bra->removed) == 0;
+  p->same = p->alike && bra->x == ket->x;
   for (int t = 0; t < 2; t++)
     TG_TRY(tg_ci_removals_make(h, t, (tg_ci_removed){&bra->space->strings[t], bra->removed[t]},
                                (tg_ci_removed){&ket->space->strings[t], ket->removed[t]},
@@ -104,7 +108,7 @@ static tg_status view_make(const plan* p, int which, bool rows, view* v) {
   *v = (view){.plan = p, .which = which};
   v->stride = (members * sets + LANES - 1) / LANES * LANES;
   TG_TRY(
-      TG_ALLOCATE(members * p->side[which]->space->strings[1].class_count + 1, "blocks", &v->base));
+      TG_ALLOCATE(members * p->side[which].space->strings[1].class_count + 1, "blocks", &v->base));
   TG_TRY(TG_ALLOCATE(members * sets + 1, "columns of sets", &v->column));
   TG_TRY(TG_ALLOCATE(members * sets + 1, "columns of sets", &v->set));
   return rows ? TG_ALLOCATE(ROWS * v->stride, "rows of remainders", &v->d) : TG_OK;
@@ -112,7 +116,7 @@ static tg_status view_make(const plan* p, int which, bool rows, view* v) {
 
 static void view_remainder(view* v, size_t number) {
   const tg_ci_removals* a = &v->plan->a;
-  const tg_ci_space* space = v->plan->side[v->which]->space;
+  const tg_ci_space* space = v->plan->side[v->which].space;
   const size_t classes = space->strings[1].class_count;
   v->member = a->list[v->which] + a->begin[v->which][number];
   v->members = a->begin[v->which][number + 1] - a->begin[v->which][number];
@@ -132,7 +136,7 @@ static void view_remainder(view* v, size_t number) {
 /* The sets that remainders of this class of B can have. */
 static void view_class(view* v, const tg_ci_remainder_class* class) {
   const tg_ci_removals* b = &v->plan->b;
-  const tg_ci_space* space = v->plan->side[v->which]->space;
+  const tg_ci_space* space = v->plan->side[v->which].space;
   const size_t sets = b->sets[v->which];
   v->columns = 0;
   for (size_t m = 0; m < v->members; m++) {
@@ -151,7 +155,7 @@ static void view_class(view* v, const tg_ci_remainder_class* class) {
 /* The row of one remainder of B: [stride]. */
 static void view_row(const view* v, size_t remainder, double* row) {
   const tg_ci_removals* b = &v->plan->b;
-  const tg_ci_side* side = v->plan->side[v->which];
+  const tg_ci_side* side = &v->plan->side[v->which];
   const size_t sets = b->sets[v->which], classes = side->space->strings[1].class_count;
   memset(row, 0, v->stride * sizeof *row);
   for (size_t i = b->begin[v->which][remainder]; i < b->begin[v->which][remainder + 1]; i++) {
@@ -272,16 +276,47 @@ static tg_status add_all(const plan* p, int threads, double* out) {
   return status;
 }
 
+static tg_status compute(const plan* p, int threads, double* out) {
+  memset(out, 0, p->sets[0] * p->sets[1] * sizeof *out);
+  return p->a.count && p->b.count ? add_all(p, threads_or_all(threads), out) : TG_OK;
+}
+
 tg_status tg_ci_overlaps(const tg_ci_hamiltonian* h, const tg_ci_side* bra, const tg_ci_side* ket,
                          int threads, double* out) {
   plan p = {0};
   tg_status status = TG_OK;
   TG_TRY_GOTO(plan_make(h, bra, ket, &p), done);
-  memset(out, 0, p.sets[0] * p.sets[1] * sizeof *out);
-  if (p.a.count && p.b.count) TG_TRY_GOTO(add_all(&p, threads_or_all(threads), out), done);
+  TG_TRY_GOTO(compute(&p, threads, out), done);
 done:
   plan_free(&p);
   return status;
+}
+
+tg_status tg_ci_overlap_plan_make(const tg_ci_hamiltonian* h, const tg_ci_side* bra,
+                                  const tg_ci_side* ket, tg_ci_overlap_plan** out) {
+  plan* p = NULL;
+  TG_TRY(TG_ALLOCATE(1, "a plan of overlaps", &p));
+  const tg_status status = plan_make(h, bra, ket, p);
+  if (status != TG_OK) {
+    tg_ci_overlap_plan_free(p);
+    return status;
+  }
+  *out = p;
+  return TG_OK;
+}
+
+void tg_ci_overlap_plan_free(tg_ci_overlap_plan* p) {
+  if (p) plan_free(p);
+  tg_free(p);
+}
+
+tg_status tg_ci_overlap_plan_compute(const tg_ci_overlap_plan* p, const double* bra,
+                                     const double* ket, int threads, double* out) {
+  plan with = *p; /* the tables are the plan's */
+  with.side[TG_CI_BRA].x = bra;
+  with.side[TG_CI_KET].x = ket;
+  with.same = p->alike && bra == ket;
+  return compute(&with, threads, out);
 }
 
 /* ---- an operator ---- */
@@ -289,7 +324,7 @@ done:
 /* Adds sum_P of row[P] R+_P |K L>, row: [sets of bra]. */
 static void put_row(const view* v, size_t remainder, const double* row, double* y) {
   const tg_ci_removals* b = &v->plan->b;
-  const tg_ci_space* space = v->plan->side[TG_CI_BRA]->space;
+  const tg_ci_space* space = v->plan->side[TG_CI_BRA].space;
   const size_t sets = b->sets[TG_CI_BRA], classes = space->strings[1].class_count;
   for (size_t i = b->begin[TG_CI_BRA][remainder]; i < b->begin[TG_CI_BRA][remainder + 1]; i++) {
     const tg_ci_removal* r = &b->list[TG_CI_BRA][i];

@@ -30,6 +30,17 @@ size_t tg_ci_side_sets(const tg_ci_hamiltonian* h, const tg_ci_side* side);
 tg_status tg_ci_overlaps(const tg_ci_hamiltonian* h, const tg_ci_side* bra, const tg_ci_side* ket,
                          int threads, double* out);
 
+/** The tables of two spaces, for many pairs of states. */
+typedef struct tg_ci_overlap_plan tg_ci_overlap_plan;
+
+/** x of the sides are not read; the spaces must stay. */
+tg_status tg_ci_overlap_plan_make(const tg_ci_hamiltonian* h, const tg_ci_side* bra,
+                                  const tg_ci_side* ket, tg_ci_overlap_plan** out);
+void tg_ci_overlap_plan_free(tg_ci_overlap_plan* plan);
+/** tg_ci_overlaps of these two states. */
+tg_status tg_ci_overlap_plan_compute(const tg_ci_overlap_plan* plan, const double* bra,
+                                     const double* ket, int threads, double* out);
+
 /** y += sum of element[P, Q] R+_P R_Q |ket>, as far as it is in the bra's space: [dimension of the
  * bra's space]. bra->x is not read. */
 tg_status tg_ci_overlap_apply(const tg_ci_hamiltonian* h, const tg_ci_side* bra,

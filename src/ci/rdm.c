@@ -114,18 +114,14 @@ double tg_ci_rdm_expectation(const tg_ci_hamiltonian* o, const tg_ci_rdm* r) {
 
 /* ---- elements in any order ---- */
 
-/* <a+_p a+_q a_s a_r> of one species. */
-static double alike(const tg_ci_rdm* rdm, int species, size_t p, size_t q, size_t r, size_t s) {
+double tg_ci_rdm_two(const tg_ci_rdm* rdm, int kind, size_t p, size_t q, size_t r, size_t s) {
+  const size_t nb = rdm->orbitals[1];
+  if (kind == TG_CI_AB) return rdm->two[kind][(p * nb + q) * rdm->orbitals[0] * nb + r * nb + s];
   if (p == q || r == s) return 0;
   const double sign = (p < q) == (r < s) ? 1 : -1;
   const size_t pq = p < q ? q * (q - 1) / 2 + p : p * (p - 1) / 2 + q;
   const size_t rs = r < s ? s * (s - 1) / 2 + r : r * (r - 1) / 2 + s;
-  return sign * rdm->two[species ? TG_CI_BB : TG_CI_AA][pq * rdm->pairs[species] + rs];
-}
-
-static double unlike(const tg_ci_rdm* rdm, size_t p, size_t q, size_t r, size_t s) {
-  const size_t nb = rdm->orbitals[1];
-  return rdm->two[TG_CI_AB][(p * nb + q) * rdm->orbitals[0] * nb + r * nb + s];
+  return sign * rdm->two[kind][pq * rdm->pairs[kind == TG_CI_BB] + rs];
 }
 
 /* ---- checks ---- */
@@ -153,9 +149,10 @@ static double partial_error(const tg_ci_rdm* r, int species, int other) {
       double sum = -factor * r->one[species][p * n + k];
       for (size_t q = 0; q < m; q++) {
         if (species == other)
-          sum += alike(r, species, p, q, k, q);
+          sum += tg_ci_rdm_two(r, species ? TG_CI_BB : TG_CI_AA, p, q, k, q);
         else
-          sum += species == 0 ? unlike(r, p, q, k, q) : unlike(r, q, p, q, k);
+          sum += species == 0 ? tg_ci_rdm_two(r, TG_CI_AB, p, q, k, q)
+                              : tg_ci_rdm_two(r, TG_CI_AB, q, p, q, k);
       }
       most = fmax(most, fabs(sum));
     }
@@ -198,7 +195,7 @@ void tg_ci_rdm_sum_two(const tg_ci_rdm* rdm, double* dm2) {
     for (size_t q = 0; q < n; q++)
       for (size_t r = 0; r < n; r++)
         for (size_t s = 0; s < n; s++)
-          dm2[((p * n + q) * n + r) * n + s] = alike(rdm, 0, p, r, q, s) +
-                                               alike(rdm, 1, p, r, q, s) + unlike(rdm, p, r, q, s) +
-                                               unlike(rdm, r, p, s, q);
+          dm2[((p * n + q) * n + r) * n + s] =
+              tg_ci_rdm_two(rdm, TG_CI_AA, p, r, q, s) + tg_ci_rdm_two(rdm, TG_CI_BB, p, r, q, s) +
+              tg_ci_rdm_two(rdm, TG_CI_AB, p, r, q, s) + tg_ci_rdm_two(rdm, TG_CI_AB, r, p, s, q);
 }

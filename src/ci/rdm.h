@@ -54,6 +54,9 @@ typedef struct tg_ci_rdm_check {
 
 tg_ci_rdm_check tg_ci_rdm_verify(const tg_ci_rdm* rdm);
 
+/** <x+_p y+_q y_s x_r> for orbitals in any order, kind by TG_CI_AA, TG_CI_BB, TG_CI_AB: x, y. */
+double tg_ci_rdm_two(const tg_ci_rdm* rdm, int kind, size_t p, size_t q, size_t r, size_t s);
+
 /** Spin-summed; both spins must have as many orbitals, and mean the same ones. dm1: [n, n]. */
 void tg_ci_rdm_sum_one(const tg_ci_rdm* rdm, double* dm1);
 /** dm2: [n, n, n, n], PySCF's order. */
