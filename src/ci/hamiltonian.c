@@ -290,6 +290,14 @@ size_t tg_ci_hamiltonian_orbitals(const tg_ci_hamiltonian* h, int t, const tg_ci
   return h->s[t].count;
 }
 
+void tg_ci_hamiltonian_relabel(tg_ci_hamiltonian* h, int t, const uint8_t* weights,
+                               const uint16_t* shells) {
+  for (size_t i = 0; i < h->s[t].count; i++) {
+    if (weights) h->s[t].orbitals[i].weight = weights[i];
+    if (shells) h->s[t].orbitals[i].shell = shells[i];
+  }
+}
+
 static size_t channels_bytes(const channels* c, size_t orbitals, size_t members) {
   return ((size_t)c->span_m * c->labels + 2) * sizeof *c->begin + members * sizeof *c->members +
          orbitals * orbitals * sizeof *c->position;
@@ -343,7 +351,7 @@ static bool same_orbitals(const species* a, const species* b) {
   if (a->count != b->count) return false;
   for (size_t i = 0; i < a->count; i++) {
     const tg_ci_orbital *p = &a->orbitals[i], *q = &b->orbitals[i];
-    if (p->two_m != q->two_m || p->symmetry != q->symmetry || p->shell != q->shell) return false;
+    if (p->two_m != q->two_m || p->symmetry != q->symmetry) return false;
   }
   return true;
 }

@@ -62,6 +62,10 @@ double tg_ci_hamiltonian_cross(const tg_ci_hamiltonian* h, int i, int j, int k, 
 
 size_t tg_ci_hamiltonian_orbitals(const tg_ci_hamiltonian* h, int species,
                                   const tg_ci_orbital** out);
+/** Gives the orbitals of a species other weights or shells, which matter to truncations alone.
+ * weights, shells: [orbitals], or NULL: as they are. */
+void tg_ci_hamiltonian_relabel(tg_ci_hamiltonian* h, int species, const uint8_t* weights,
+                               const uint16_t* shells);
 size_t tg_ci_hamiltonian_bytes(const tg_ci_hamiltonian* h);
 
 /** The pairs i < j of a species with this sum of 2m and product of labels, or the transitions

@@ -45,6 +45,8 @@ typedef struct tg_ci_integrals {
   size_t duplicates;          /* given more than once, agreeing */
   double duplicate_mismatch;  /* the largest difference among them */
   double symmetry_violation;  /* the largest integral that the labels forbid */
+  tg_ci_integral forbidden;   /* that one, where it is why labels are not used; line 0: none is */
+  uint8_t forbidden_label[4]; /* the input's labels of its orbitals, less 1 */
   size_t orbital_energies;    /* lines with these, which are not used */
 } tg_ci_integrals;
 

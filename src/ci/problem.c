@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "ci/input/readers.h"
+#include "ci/restrict.h"
 
 tg_ci_problem_params tg_ci_problem_defaults(void) {
   return (tg_ci_problem_params){.protons = TG_CI_UNSET,
@@ -16,7 +18,9 @@ tg_ci_problem_params tg_ci_problem_defaults(void) {
                                 .nmax = TG_CI_UNSET,
                                 .electrons = TG_CI_UNSET,
                                 .two_sz = TG_CI_UNSET,
-                                .irrep = TG_CI_UNSET};
+                                .irrep = TG_CI_UNSET,
+                                .two_j = TG_CI_UNSET,
+                                .excitations = TG_CI_UNSET};
 }
 
 void tg_ci_problem_free(tg_ci_problem* p) {
@@ -25,6 +29,10 @@ void tg_ci_problem_free(tg_ci_problem* p) {
   for (int k = 0; k < TG_CI_LABELS; k++) tg_ci_hamiltonian_free(p->label[k]);
   tg_free(p->dimensions);
   tg_free(p->sectors);
+  tg_free(p->levels);
+  tg_ci_restrictions_free(&p->restrictions);
+  for (size_t i = 0; i < p->notes.count; i++) tg_free(p->notes.line[i]);
+  tg_free(p->notes.line);
   memset(p, 0, sizeof *p);
 }
 
@@ -39,6 +47,10 @@ uint64_t tg_ci_problem_dimension(const tg_ci_problem* p, unsigned symmetry) {
   return 0;
 }
 
+const tg_ci_integrals* tg_ci_problem_integrals(const tg_ci_problem* p) {
+  return p->restrictions.folded.orbitals ? &p->restrictions.folded : &p->input->integrals;
+}
+
 static tg_status not_for(const tg_ci_input* input, bool given, const char* option,
                          const char* instead) {
   if (!given) return TG_OK;
@@ -47,12 +59,30 @@ static tg_status not_for(const tg_ci_input* input, bool given, const char* optio
                  option, instead);
 }
 
-/* Twice M that was asked for, or the least; TG_ERR_INPUT for the wrong evenness. */
-static tg_status choose_two_m(int given, int particles, const char* what, int* out) {
-  *out = given == TG_CI_UNSET ? particles % 2 : given;
-  if (abs(*out) % 2 != particles % 2)
-    return tg_fail(TG_ERR_INPUT, "%s %d does not go with %d particles: it must be %s", what, given,
-                   particles, particles % 2 ? "odd" : "even");
+/* Twice M that was asked for, or the least; TG_ERR_INPUT for the wrong evenness. With two_j, M is
+ * that J: no state of a lower one is there. usual: where neither is given. */
+static tg_status choose_two_m(int given, int two_j, int usual, int particles, const char* what,
+                              tg_ci_problem* p) {
+  const bool nucleus = p->kind == TG_CI_NUCLEUS;
+  p->two_j = two_j == TG_CI_UNSET ? -1 : two_j;
+  if (two_j != TG_CI_UNSET) {
+    if (two_j < 0 || two_j % 2 != particles % 2)
+      return tg_fail(TG_ERR_INPUT, "%s = %d/2 does not go with %d particles: it must be %s",
+                     nucleus ? "J" : "S", two_j, particles,
+                     particles % 2 ? "half an odd number" : "a whole number from 0");
+    if (given != TG_CI_UNSET && given != two_j)
+      return tg_fail(
+          TG_ERR_INPUT,
+          "%s %d does not go with %s = %d/2: states of one %s are looked for at %s = %s; "
+          "leave %s away",
+          what, given, nucleus ? "J" : "S", two_j, nucleus ? "J" : "S", nucleus ? "M" : "Sz",
+          nucleus ? "J" : "S", nucleus ? "--two-m" : "--two-sz");
+    given = two_j;
+  }
+  p->two_m = given != TG_CI_UNSET ? given : usual != TG_CI_UNSET ? usual : particles % 2;
+  if (abs(p->two_m) % 2 != particles % 2)
+    return tg_fail(TG_ERR_INPUT, "%s %d does not go with %d particles: it must be %s", what,
+                   p->two_m, particles, particles % 2 ? "odd" : "even");
   return TG_OK;
 }
 
@@ -115,6 +145,8 @@ static tg_status take_nucleus(const tg_ci_problem_params* params, tg_ci_problem*
   TG_TRY(not_for(input, params->electrons != TG_CI_UNSET, "electrons of its own", instead));
   TG_TRY(not_for(input, params->two_sz != TG_CI_UNSET, "Sz of electrons", "give --two-m"));
   TG_TRY(not_for(input, params->irrep != TG_CI_UNSET, "irreps", "give --parity"));
+  TG_TRY(not_for(input, params->active != NULL, "active orbitals of electrons",
+                 "give --occupation and --frozen"));
   if (params->protons == TG_CI_UNSET && params->neutrons == TG_CI_UNSET)
     return tg_fail(TG_ERR_INPUT,
                    "%s: how many protons and neutrons are outside the core? Give --protons and "
@@ -132,7 +164,8 @@ static tg_status take_nucleus(const tg_ci_problem_params* params, tg_ci_problem*
   if (!(params->hw >= 0) || !isfinite(params->hw))
     return tg_fail(TG_ERR_INPUT, "the oscillator energy hw is %g MeV; it must be above 0",
                    params->hw);
-  TG_TRY(choose_two_m(params->two_m, p->particles[0] + p->particles[1], "2M", &p->two_m));
+  TG_TRY(choose_two_m(params->two_m, params->two_j, TG_CI_UNSET, p->particles[0] + p->particles[1],
+                      "2M", p));
   p->space.names[0] = "protons";
   p->space.names[1] = "neutrons";
   return make_nuclear_operators(params, p);
@@ -140,35 +173,66 @@ static tg_status take_nucleus(const tg_ci_problem_params* params, tg_ci_problem*
 
 /* ---- molecules ---- */
 
-static tg_status take_molecule(const tg_ci_problem_params* params, tg_ci_problem* p) {
-  const tg_ci_input* input = p->input;
-  const tg_ci_integrals* g = &input->integrals;
+static tg_status molecular_options(const tg_ci_input* input, const tg_ci_problem_params* params) {
   TG_TRY(not_for(input, params->protons != TG_CI_UNSET || params->neutrons != TG_CI_UNSET,
                  "protons and neutrons to place", "give --electrons and --two-sz"));
   TG_TRY(not_for(input, params->two_m != TG_CI_UNSET, "M", "give --two-sz"));
   TG_TRY(not_for(input, params->parity != TG_CI_UNSET, "parity", "give --irrep"));
-  TG_TRY(not_for(input, params->nmax != TG_CI_UNSET, "oscillator quanta", "leave --nmax away"));
-  TG_TRY(not_for(input, params->hw != 0 || params->beta_cm != 0 || params->relative_kinetic,
-                 "oscillator energy", "leave --hw, --beta-cm and --trel away"));
+  TG_TRY(not_for(input, params->nmax != TG_CI_UNSET, "oscillator quanta",
+                 "leave --nmax away, or give --excitations"));
+  return not_for(input, params->hw != 0 || params->beta_cm != 0 || params->relative_kinetic,
+                 "oscillator energy", "leave --hw, --beta-cm and --trel away");
+}
+
+/* An irrep is a question only where the integrals have the symmetry that the labels say. */
+static tg_status check_irrep(const tg_ci_input* input, int irrep) {
+  const tg_ci_integrals* g = &input->integrals;
+  const tg_ci_integral* e = &g->forbidden;
+  const char* path = input->facts[0].path;
+  if (irrep == TG_CI_UNSET) return TG_OK;
+  if (irrep < 1 || irrep > 8)
+    return tg_fail(TG_ERR_INPUT, "irrep %d; Molpro's numbers go from 1 to 8", irrep);
+  if (g->symmetry) return TG_OK;
+  if (e->line && e->k < 0)
+    return tg_fail_at((tg_place){path, e->line, 0},
+                      "the integral h(%d,%d) = %.3g is between orbitals of irreps %d and %d by "
+                      "ORBSYM, and must be 0 then: ORBSYM is wrong, or its numbers are not "
+                      "Molpro's; correct it, or leave --irrep away",
+                      e->i + 1, e->j + 1, e->value, g->forbidden_label[0] + 1,
+                      g->forbidden_label[1] + 1);
+  if (e->line)
+    return tg_fail_at((tg_place){path, e->line, 0},
+                      "the integral (%d %d|%d %d) = %.3g is of orbitals of irreps %d, %d, %d and "
+                      "%d by ORBSYM, and must be 0 then: ORBSYM is wrong, or its numbers are not "
+                      "Molpro's; correct it, or leave --irrep away",
+                      e->i + 1, e->j + 1, e->k + 1, e->l + 1, e->value, g->forbidden_label[0] + 1,
+                      g->forbidden_label[1] + 1, g->forbidden_label[2] + 1,
+                      g->forbidden_label[3] + 1);
+  if (irrep == 1) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "irrep %d: %s has no ORBSYM with Molpro's numbers 1 to 8, so all states are in "
+                 "irrep 1; leave --irrep away",
+                 irrep, path);
+}
+
+static tg_status take_molecule(const tg_ci_problem_params* params, tg_ci_problem* p) {
+  const tg_ci_input* input = p->input;
+  const tg_ci_integrals* g = &input->integrals;
+  TG_TRY(molecular_options(input, params));
   const int electrons = params->electrons == TG_CI_UNSET ? g->electrons : params->electrons;
   const int usual = electrons == g->electrons ? g->two_sz : TG_CI_UNSET;
   if (electrons < 1)
     return tg_fail(TG_ERR_INPUT, "%d electrons; at least one is needed", electrons);
-  TG_TRY(choose_two_m(params->two_sz == TG_CI_UNSET ? usual : params->two_sz, electrons, "2Sz",
-                      &p->two_m));
+  TG_TRY(choose_two_m(params->two_sz, params->two_j, usual, electrons, "2Sz", p));
   if (abs(p->two_m) > electrons)
     return tg_fail(TG_ERR_INPUT, "2Sz %d is more than %d electrons can have", p->two_m, electrons);
-  if (params->irrep != TG_CI_UNSET && (params->irrep < 1 || params->irrep > 8))
-    return tg_fail(TG_ERR_INPUT, "irrep %d; Molpro's numbers go from 1 to 8", params->irrep);
-  if (params->irrep > 1 && !g->symmetry)
-    return tg_fail(TG_ERR_INPUT,
-                   "irrep %d: the integrals of %s do not have the symmetry of its ORBSYM, so all "
-                   "states are in irrep 1",
-                   params->irrep, input->facts[0].path);
+  TG_TRY(check_irrep(input, params->irrep));
   p->particles[0] = (electrons + p->two_m) / 2;
   p->particles[1] = (electrons - p->two_m) / 2;
   p->space.names[0] = "electrons with spin up";
   p->space.names[1] = "electrons with spin down";
+  TG_TRY(tg_ci_restrict_orbitals(params, p));
+  g = tg_ci_problem_integrals(p);
   TG_TRY(tg_ci_integrals_hamiltonian(g, &p->h));
   tg_ci_hamiltonian* spin = NULL;
   const tg_status status = tg_ci_integrals_spin_squared(g, p->particles[0], p->particles[1], &spin);
@@ -188,7 +252,8 @@ static bool weights_tell_parity(const tg_ci_hamiltonian* h) {
   return true;
 }
 
-static tg_status choose_space(const tg_ci_problem_params* params, tg_ci_problem* p) {
+static tg_status choose_space(const tg_ci_problem_params* params, const tg_ci_partition* partition,
+                              tg_ci_problem* p) {
   const bool nucleus = p->kind == TG_CI_NUCLEUS;
   for (int s = 0; s < 2; s++)
     p->space.limits[s] = (tg_ci_limits){.particles = p->particles[s], .weight_most = -1};
@@ -198,6 +263,18 @@ static tg_status choose_space(const tg_ci_problem_params* params, tg_ci_problem*
   p->space.symmetry = -1;
   if (nucleus && params->parity != TG_CI_UNSET) p->space.symmetry = params->parity < 0;
   if (!nucleus && params->irrep != TG_CI_UNSET) p->space.symmetry = params->irrep - 1;
+  TG_TRY(nucleus ? tg_ci_restrict_nucleus(params, partition, p)
+                 : tg_ci_restrict_molecule(params, p));
+  if (params->excitations != TG_CI_UNSET) {
+    if (params->nmax != TG_CI_UNSET)
+      return tg_fail(TG_ERR_INPUT,
+                     "--nmax and --excitations both limit the weight of configurations; give one");
+    TG_TRY(tg_ci_restrict_excitations(params->excitations, p));
+    TG_TRY(tg_ci_space_least_weight(p->h, &p->space, &p->least_weight));
+    if (params->excitations <= p->particles[0] + p->particles[1])
+      p->space.weight_most = p->least_weight + params->excitations;
+    return TG_OK;
+  }
   if (params->nmax == TG_CI_UNSET) return TG_OK;
   if (params->nmax < 0) return tg_fail(TG_ERR_INPUT, "nmax %d; it must be 0 or more", params->nmax);
   TG_TRY(tg_ci_space_least_weight(p->h, &p->space, &p->least_weight));
@@ -225,7 +302,47 @@ static tg_status other_symmetries(const tg_ci_problem* p) {
                  p->space.symmetry + 1, list);
 }
 
-static tg_status list_sectors(tg_ci_problem* p) {
+/* How many states of J (S) = M there are in each symmetry: those at M less those at M + 1. */
+static tg_status count_levels(const tg_ci_problem_params* params, tg_ci_problem* p) {
+  tg_ci_dimension* above = p->dimensions;
+  size_t count = p->dimension_count;
+  int two_m = p->space.two_m + 2;
+  TG_TRY(TG_ALLOCATE(p->sector_count + 1, "numbers of levels", &p->levels));
+  for (size_t s = 0; s < p->sector_count; s++)
+    p->levels[s] = tg_ci_problem_dimension(p, p->sectors[s]);
+  if (p->two_j < 0) return TG_OK;
+  if (p->kind == TG_CI_MOLECULE) { /* one more electron with spin up */
+    const size_t n = tg_ci_problem_integrals(p)->orbitals;
+    if (p->particles[1] == 0 || (size_t)p->particles[0] == n) return TG_OK;
+    TG_TRY(tg_ci_count_higher_spin(params, p, &above, &count));
+    two_m = p->space.two_m;
+  }
+  for (size_t s = 0; s < p->sector_count; s++)
+    for (size_t i = 0; i < count; i++)
+      if (above[i].two_m == two_m && above[i].symmetry == p->sectors[s] &&
+          p->levels[s] != UINT64_MAX)
+        p->levels[s] -= above[i].states;
+  if (above != p->dimensions) tg_free(above);
+  return TG_OK;
+}
+
+/* Sectors without a state of that J are dropped. */
+static tg_status drop_empty(tg_ci_problem* p) {
+  size_t kept = 0;
+  for (size_t s = 0; s < p->sector_count; s++) {
+    if (!p->levels[s]) continue;
+    p->sectors[kept] = p->sectors[s];
+    p->levels[kept++] = p->levels[s];
+  }
+  p->sector_count = kept;
+  if (kept) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "no state%s has %s = %d/2; throng ci check counts the states of each M without it",
+                 p->space.symmetry >= 0 ? " of this symmetry" : "",
+                 p->kind == TG_CI_NUCLEUS ? "J" : "S", p->two_j);
+}
+
+static tg_status list_sectors(const tg_ci_problem_params* params, tg_ci_problem* p) {
   TG_TRY(tg_ci_space_count(p->h, &p->space, &p->dimensions, &p->dimension_count));
   TG_TRY(TG_ALLOCATE(p->dimension_count + 1, "sectors", &p->sectors));
   for (size_t i = 0; i < p->dimension_count; i++)
@@ -233,6 +350,8 @@ static tg_status list_sectors(tg_ci_problem* p) {
         (p->space.symmetry < 0 || p->dimensions[i].symmetry == (unsigned)p->space.symmetry))
       p->sectors[p->sector_count++] = p->dimensions[i].symmetry;
   if (p->sector_count) {
+    TG_TRY(count_levels(params, p));
+    TG_TRY(drop_empty(p));
     p->space.symmetry = -1;
     return TG_OK;
   }
@@ -244,17 +363,33 @@ static tg_status list_sectors(tg_ci_problem* p) {
   return tg_fail(TG_ERR_INTERNAL, "states of 2M = %d are counted in two ways", p->space.two_m);
 }
 
-tg_status tg_ci_problem_make(const tg_ci_input* input, const tg_ci_problem_params* params,
+static tg_status describe_spin(tg_ci_problem* p) {
+  const bool nucleus = p->kind == TG_CI_NUCLEUS;
+  if (p->two_j < 0) return TG_OK;
+  if (!p->label[TG_CI_LABEL_J])
+    return tg_fail(TG_ERR_INPUT, "states of one %s cannot be told: %s", nucleus ? "J" : "S",
+                   p->unknown[TG_CI_LABEL_J]);
+  return tg_ci_note(&p->notes, "only states with %s = %d%s", nucleus ? "J" : "S",
+                    p->two_j % 2 ? p->two_j : p->two_j / 2, p->two_j % 2 ? "/2" : "");
+}
+
+tg_status tg_ci_problem_make(const tg_ci_input* input, const tg_ci_problem_params* given,
                              tg_ci_problem* out) {
   tg_status status = TG_OK;
   tg_ci_problem p = {.input = input, .kind = input->kind};
-  TG_TRY_GOTO(input->kind == TG_CI_NUCLEUS ? take_nucleus(params, &p) : take_molecule(params, &p),
+  tg_ci_problem_params params = *given;
+  tg_ci_partition partition = {0};
+  TG_TRY_GOTO(tg_ci_restrict_read(input, &params, &partition), failed);
+  TG_TRY_GOTO(input->kind == TG_CI_NUCLEUS ? take_nucleus(&params, &p) : take_molecule(&params, &p),
               failed);
-  TG_TRY_GOTO(choose_space(params, &p), failed);
-  TG_TRY_GOTO(list_sectors(&p), failed);
+  TG_TRY_GOTO(describe_spin(&p), failed);
+  TG_TRY_GOTO(choose_space(&params, &partition, &p), failed);
+  TG_TRY_GOTO(list_sectors(&params, &p), failed);
+  tg_ci_partition_free(&partition);
   *out = p;
   return TG_OK;
 failed:
+  tg_ci_partition_free(&partition);
   tg_ci_problem_free(&p);
   return status;
 }

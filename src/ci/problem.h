@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "ci/input/input.h"
+#include "ci/input/partition.h"
 #include "ci/space.h"
 
 enum { TG_CI_UNSET = INT_MIN };
@@ -29,6 +30,15 @@ typedef struct tg_ci_problem_params {
   /* Electrons and twice Sz. UNSET: the input's; another number of electrons: 0 or 1. */
   int electrons, two_sz;
   int irrep; /* Molpro's number, 1 to 8; UNSET: all */
+  int two_j; /* only states with this J (of molecules S), of M = J; UNSET: all */
+
+  /* Restrictions of the space (docs/how-to/truncations.md); NULL, UNSET: none. */
+  const char* partition; /* of nuclei: a .ptn file; it says protons, neutrons and parity, too */
+  const char*
+      occupation;     /* of orbits, "0d5/2:2..6,n1s1/2:0..1"; of orbitals together, "1-3:5..6" */
+  const char* frozen; /* full orbits "0s1/2,n0p3/2"; orbitals: the lowest "2", or a list "1,4-5" */
+  const char* active; /* of molecules: "6,6" or "6:3-5,8", the others full or empty */
+  int excitations;    /* most particles above the lowest configuration */
 } tg_ci_problem_params;
 
 /** What labels levels. */
@@ -39,11 +49,22 @@ typedef enum tg_ci_label {
   TG_CI_LABELS
 } tg_ci_label;
 
+/** What tg_ci_problem's space points at. */
+typedef struct tg_ci_restrictions {
+  uint8_t* roles[2];            /* [orbitals] */
+  uint16_t *least[2], *most[2]; /* [shells] */
+  uint16_t* partitions[2];      /* [partition_count, shells] */
+  uint32_t* pairs;              /* [partition_pair_count, 2] */
+  tg_ci_integrals folded;       /* over the active orbitals, where there are others */
+  uint16_t* numbers;            /* [orbitals of these] numbers they have in the input, from 0 */
+} tg_ci_restrictions;
+
 typedef struct tg_ci_problem {
   const tg_ci_input* input; /* the caller's */
   tg_ci_kind kind;
-  int particles[2]; /* protons and neutrons outside the core; electrons with spin up, down */
+  int particles[2]; /* protons and neutrons outside the core; active electrons, spin up and down */
   int two_m;        /* of molecules twice Sz, which the numbers of electrons fix */
+  int two_j;        /* only states with this J or S; -1: all. Then M is J */
   double hw, mass;  /* MeV and the mass number, core included; 0: not known or not needed */
   int least_weight; /* of the lowest configuration; -1 where nmax is not given */
   tg_ci_hamiltonian* h;
@@ -54,7 +75,13 @@ typedef struct tg_ci_problem {
   size_t dimension_count;
   unsigned* sectors; /* [sector_count] symmetries that are asked for and have states at M */
   size_t sector_count;
+  uint64_t* levels; /* [sector_count] states that may be asked for: with two_j, those of this J */
+  tg_ci_restrictions restrictions;
+  tg_ci_notes notes; /* how the space is restricted, in words */
 } tg_ci_problem;
+
+/** The integrals of a molecule that h is made from: over the active orbitals. */
+const tg_ci_integrals* tg_ci_problem_integrals(const tg_ci_problem* problem);
 
 tg_ci_problem_params tg_ci_problem_defaults(void);
 

@@ -15,10 +15,15 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
+#include "ci/lift.h"
 #include "ci/restart.h"
 #include "eigen/small.h"
 
 enum { USUAL_STATES = 10, USUAL_RESTART_S = 900, MOST_CLOSE = 32 /* levels parted at once */ };
+
+/* How far the next higher J or S is lifted at first, MeV or Ha (lift.h). */
+static const double first_lift[] = {[TG_CI_NUCLEUS] = 10, [TG_CI_MOLECULE] = 2};
+enum { MOST_ROUNDS = 6 };
 
 static const double usual_tolerance[] = {[TG_CI_NUCLEUS] = 1e-4, [TG_CI_MOLECULE] = 1e-5};
 
@@ -113,7 +118,7 @@ static tg_status need_of_space(const run* r, tg_ci_need* need) {
   TG_TRY(tg_ci_space_estimate(p->h, &space, &dimension, &bytes));
   need->space = bytes;
   need->states = r->params->states > 0 ? r->params->states : USUAL_STATES;
-  if ((uint64_t)need->states > dimension) need->states = (int)dimension;
+  if ((uint64_t)need->states > p->levels[r->sector]) need->states = (int)p->levels[r->sector];
   return vectors_need(r, need, dimension, &need->vectors);
 }
 
@@ -282,29 +287,64 @@ done:
   return status;
 }
 
-static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
-  tg_ci_sector* s = &spectrum->sectors[r->sector];
+/* Steps 2 and 3 with this operator, whose states are those of H. */
+static tg_status diagonalise(run* r, const tg_ci_hamiltonian* h, tg_ci_sector* s) {
   tg_ci_operator* op = NULL;
-  tg_status status = TG_OK;
-  const double start = tg_time_now();
-  TG_TRY(need_of_space(r, &s->need)); /* 1 */
-  const tg_ci_space_params space = space_of(r->problem, s->need.symmetry);
   const tg_ci_operator_params params = operator_params(r, &s->need);
-  TG_TRY_GOTO(tg_ci_space_make(r->problem->h, &space, &s->space), done); /* 2 */
-  TG_TRY_GOTO(tg_ci_operator_create(r->problem->h, s->space, &params, &op), done);
+  const double start = tg_time_now();
+  tg_status status = TG_OK;
+  TG_TRY_GOTO(tg_ci_operator_create(h, s->space, &params, &op), done);
   s->need.facts = tg_ci_operator_facts_of(op);
   choose_block(r, &s->need);
   set_peak(&s->need);
-  s->setup_s = tg_time_now() - start;
-  TG_TRY_GOTO(find_states(r, op, s), done); /* 3 */
-  s->solve_s = tg_time_now() - start - s->setup_s;
-  tg_ci_operator_free(op);
-  op = NULL;
-  TG_TRY_GOTO(label_levels(r, s, spectrum), done); /* 4, 5 */
-  s->labels_s = tg_time_now() - start - s->setup_s - s->solve_s;
+  const double made = tg_time_now();
+  s->setup_s += made - start;
+  status = find_states(r, op, s);
+  s->solve_s += tg_time_now() - made;
 done:
   tg_ci_operator_free(op);
   return status;
+}
+
+/* States of one J: those of H with all higher J lifted, until the lowest are of that J. */
+static tg_status diagonalise_one_spin(run* r, tg_ci_sector* s) {
+  const tg_ci_problem* p = r->problem;
+  const double j = 0.5 * p->two_j;
+  const tg_ci_lifting lifting = {.h = p->h,
+                                 .squared = p->label[TG_CI_LABEL_J],
+                                 .value = j * (j + 1),
+                                 .space = s->space,
+                                 .threads = r->params->threads};
+  double strength = first_lift[p->kind] / (2 * j + 2);
+  for (int round = 0; round < MOST_ROUNDS; round++, strength *= 4) {
+    tg_ci_hamiltonian* search = NULL;
+    bool pure = false;
+    TG_TRY(tg_ci_lift(&lifting, strength, &search));
+    tg_status status = diagonalise(r, search, s);
+    tg_ci_hamiltonian_free(search);
+    TG_TRY(status);
+    TG_TRY(tg_ci_lift_finish(&lifting, &s->result, &pure));
+    if (pure) return TG_OK;
+    tg_eigen_result_free(&s->result);
+  }
+  return tg_fail(TG_ERR_NUMERICS,
+                 "states of higher %s are not parted from those asked for; ask for fewer, or a "
+                 "smaller tolerance",
+                 p->kind == TG_CI_NUCLEUS ? "J" : "S");
+}
+
+static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
+  tg_ci_sector* s = &spectrum->sectors[r->sector];
+  double start = tg_time_now();
+  TG_TRY(need_of_space(r, &s->need)); /* 1 */
+  const tg_ci_space_params space = space_of(r->problem, s->need.symmetry);
+  TG_TRY(tg_ci_space_make(r->problem->h, &space, &s->space)); /* 2 */
+  s->setup_s = tg_time_now() - start;
+  TG_TRY(r->problem->two_j < 0 ? diagonalise(r, r->problem->h, s) : diagonalise_one_spin(r, s));
+  start = tg_time_now();
+  TG_TRY(label_levels(r, s, spectrum)); /* 4, 5 */
+  s->labels_s = tg_time_now() - start;
+  return TG_OK;
 }
 
 /* ---- all of it ---- */
@@ -324,15 +364,16 @@ static tg_status check_states(const tg_ci_problem* p, const tg_ci_solve_params* 
     return tg_fail(TG_ERR_INPUT, "%d states; at least one is needed", params->states);
   if (!(params->tolerance >= 0) || !isfinite(params->tolerance))
     return tg_fail(TG_ERR_INPUT, "the tolerance is %g; it must be above 0", params->tolerance);
+  static const char* const words[] = {"M", "J", "Sz", "S"};
   *room = 0;
   for (size_t s = 0; s < p->sector_count; s++) {
-    const uint64_t dimension = tg_ci_problem_dimension(p, p->sectors[s]);
-    if (dimension > all) all = dimension;
-    *room += dimension < (uint64_t)states ? (size_t)dimension : (size_t)states;
+    const uint64_t levels = p->levels[s];
+    if (levels > all) all = levels;
+    *room += levels < (uint64_t)states ? (size_t)levels : (size_t)states;
   }
   if (params->states > 0 && (uint64_t)params->states > all)
-    return tg_fail(TG_ERR_INPUT, "%d states are asked for; there are only %llu of this M%s",
-                   params->states, (unsigned long long)all,
+    return tg_fail(TG_ERR_INPUT, "%d states are asked for; there are only %llu of this %s%s",
+                   params->states, (unsigned long long)all, words[2 * p->kind + (p->two_j >= 0)],
                    p->sector_count > 1 ? " in the largest symmetry" : " and symmetry");
   return TG_OK;
 }

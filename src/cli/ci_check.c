@@ -162,6 +162,8 @@ static void print(const tg_cli_ci_job* job) {
     char words[256];
     tg_cli_ci_describe(&job->problem, words, sizeof words);
     printf("\n%s\n", words);
+    for (size_t i = 0; i < job->problem.notes.count; i++)
+      printf("  %s\n", job->problem.notes.line[i]);
     print_dimensions(&job->problem);
     putchar('\n');
     for (size_t s = 0; s < job->problem.sector_count; s++) print_need(job, s);

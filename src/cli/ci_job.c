@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ci_job.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -73,9 +74,41 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
   return TG_OK;
 }
 
+/* "2", "5/2" or "2.5" as twice the number. */
+static tg_status read_half(const char* option, const char* text, int* twice) {
+  const size_t length = strlen(text);
+  double value = 0;
+  int number = 0;
+  const bool halves = length > 2 && strcmp(text + length - 2, "/2") == 0;
+  if (halves && tg_parse_int(text, (int)length - 2, &number) && number >= 0) {
+    *twice = number;
+    return TG_OK;
+  }
+  if (!tg_parse_double(text, (int)length, &value) || value < 0 || value > 10000 ||
+      2 * value != floor(2 * value))
+    return tg_fail(TG_ERR_INPUT,
+                   "%s %s: a whole or half number was expected, such as 2, 5/2 or 2.5", option,
+                   text);
+  *twice = (int)(2 * value);
+  return TG_OK;
+}
+
+/* --j is of nuclei, --spin of molecules. */
+static tg_status read_spin(const tg_cli_ci_options* o, const tg_ci_input* input,
+                           tg_ci_problem_params* params) {
+  const bool nucleus = input->kind == TG_CI_NUCLEUS;
+  if (nucleus ? o->spin != NULL : o->j != NULL)
+    return tg_fail(TG_ERR_INPUT, "%s: this is the input of a %s; give %s", input->facts[0].path,
+                   nucleus ? "nucleus" : "molecule",
+                   nucleus ? "--j in place of --spin" : "--spin in place of --j");
+  if (o->j) TG_TRY(read_half("--j", o->j, &params->two_j));
+  if (o->spin) TG_TRY(read_half("--spin", o->spin, &params->two_j));
+  return TG_OK;
+}
+
 static bool is_asked(const tg_ci_input* input, const tg_ci_problem_params* p) {
   if (input->kind == TG_CI_MOLECULE) return true;
-  return p->protons != TG_CI_UNSET || p->neutrons != TG_CI_UNSET;
+  return p->protons != TG_CI_UNSET || p->neutrons != TG_CI_UNSET || p->partition;
 }
 
 tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_ci_job* out) {
@@ -85,6 +118,7 @@ tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_c
   if (options->parity) params.parity = strchr(options->parity, '-') ? -1 : 1;
   TG_TRY(read_numbers(options, &out->solve));
   TG_TRY_GOTO(read_inputs(options, out), failed);
+  TG_TRY_GOTO(read_spin(options, &out->input, &params), failed);
   out->asked = is_asked(&out->input, &params);
   if (needed || out->asked)
     TG_TRY_GOTO(tg_ci_problem_make(&out->input, &params, &out->problem), failed);
@@ -150,6 +184,12 @@ void tg_cli_ci_json_problem(const tg_cli_ci_job* job, tg_json* json) {
   tg_json_int(json, nucleus ? "protons" : "spin_up", p->particles[0]);
   tg_json_int(json, nucleus ? "neutrons" : "spin_down", p->particles[1]);
   tg_json_int(json, nucleus ? "two_m" : "two_sz", p->two_m);
+  if (p->two_j >= 0) tg_json_int(json, nucleus ? "only_two_J" : "only_two_S", p->two_j);
+  if (p->notes.count) {
+    tg_json_open_array(json, "restrictions");
+    for (size_t i = 0; i < p->notes.count; i++) tg_json_text(json, NULL, p->notes.line[i]);
+    tg_json_close_array(json);
+  }
   if (!nucleus) return;
   if (p->mass > 0) tg_json_double(json, "mass_number", p->mass);
   if (p->hw > 0) tg_json_double(json, "hw_MeV", p->hw);

@@ -17,6 +17,7 @@
 typedef struct tg_cli_ci_options {
   tg_cli_list inputs, formats;
   const char *scale, *parity, *storage, *check;
+  const char *j, *spin; /* text of 2 problem.two_j */
   int states, threads;
   double memory_gb, tolerance;
   tg_ci_problem_params problem;
@@ -79,6 +80,22 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    "twice Sz (default: the input's)", false},                                                      \
   {"irrep", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.irrep), "N",                             \
    "of a molecule's states, in the input's numbers (default: each of them)", false},               \
+  {"j", 0, TG_CLI_TEXT, TG_CLI_CI_OPTION(type, j), "J",                                            \
+   "only states with this J, such as 2 or 5/2 (default: all J)", false},                           \
+  {"spin", 0, TG_CLI_TEXT, TG_CLI_CI_OPTION(type, spin), "S",                                      \
+   "of a molecule: only states with this S, such as 0 or 1/2 (default: all S)", false},            \
+  {"partition", 0, TG_CLI_TEXT, TG_CLI_CI_OPTION(type, problem.partition), "FILE",                 \
+   "KSHELL's .ptn: occupations to keep; says protons, neutrons and parity, too", false},           \
+  {"occupation", 0, TG_CLI_TEXT, TG_CLI_CI_OPTION(type, problem.occupation), "LIST",               \
+   "particles in orbits, such as 0d5/2:2..6,n1s1/2:0..1; in a molecule's orbitals together, such " \
+   "as 1-3:5..6/8-9:0..2", false},                                                                 \
+  {"frozen", 0, TG_CLI_TEXT, TG_CLI_CI_OPTION(type, problem.frozen), "LIST",                       \
+   "orbits that are full, such as 0s1/2,n0p3/2; of a molecule a number of lowest orbitals, or a "  \
+   "list such as 1,3-4", false},                                                                   \
+  {"active", 0, TG_CLI_TEXT, TG_CLI_CI_OPTION(type, problem.active), "E,N|E:LIST",                 \
+   "of a molecule: E electrons in N orbitals above the frozen ones, or in those of a list", false},\
+  {"excitations", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.excitations), "N",                 \
+   "most particles above the lowest configuration (default: no limit)", false},                    \
   {"states", 'n', TG_CLI_INT, TG_CLI_CI_OPTION(type, states), "N",                                 \
    "lowest states of each parity or irrep (default: 10, or all there are)", false},                \
   {"storage", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, storage), "auto|stored|fly",                \

@@ -29,6 +29,7 @@ static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum
   fprintf(out, "%s; %s = %d", words, p->kind == TG_CI_NUCLEUS ? "2M" : "2Sz", p->two_m);
   if (p->label[TG_CI_LABEL_CM]) fprintf(out, "; hw = %g MeV", p->hw);
   fputc('\n', out);
+  for (size_t i = 0; i < p->notes.count; i++) fprintf(out, "  %s\n", p->notes.line[i]);
   for (size_t s = 0; s < spectrum->sector_count; s++) {
     const tg_ci_need* n = &spectrum->sectors[s].need;
     tg_cli_ci_symmetry(p, n->symmetry, symmetry, sizeof symmetry);

@@ -265,6 +265,7 @@ static tg_status read_integral(dump* d, tg_ci_integrals* g) {
 /* Integrals that labels forbid must vanish; else the labels go. */
 static tg_status check_labels(const char* path, tg_ci_integrals* g, tg_ci_notes* notes) {
   size_t count = 0;
+  const tg_ci_integral* worst = NULL;
   if (!g->symmetry) return TG_OK;
   for (int s = 0; s < 5; s++) {
     tg_ci_integral_list* list = s < 2 ? &g->one[s] : &g->two[s - 2];
@@ -273,11 +274,16 @@ static tg_status check_labels(const char* path, tg_ci_integrals* g, tg_ci_notes*
       unsigned product = g->label[e->i] ^ g->label[e->j];
       if (e->k >= 0) product ^= g->label[e->k] ^ g->label[e->l];
       if (product == 0) continue;
-      g->symmetry_violation = fmax(g->symmetry_violation, fabs(e->value));
       if (fabs(e->value) > same_integral) count++;
+      if (fabs(e->value) <= g->symmetry_violation) continue;
+      g->symmetry_violation = fabs(e->value);
+      worst = e;
     }
   }
   if (count == 0) return TG_OK;
+  g->forbidden = *worst;
+  const int of[4] = {worst->i, worst->j, worst->k, worst->l};
+  for (int k = 0; k < (worst->k < 0 ? 2 : 4); k++) g->forbidden_label[k] = g->label[of[k]];
   g->symmetry = false;
   memset(g->label, 0, g->orbitals);
   return tg_ci_note(notes,

@@ -126,6 +126,7 @@ static tg_status read_all(tg_ci_lines* lines, const tg_ci_shells* shells, tg_ci_
   p->orbits[1] = shells->count - shells->proton_count;
   TG_TRY(tg_ci_lines_need(lines, "the numbers of protons and neutrons and the parity"));
   TG_TRY(tg_ci_lines_words(lines, 3, 3, "3 numbers: protons, neutrons, parity"));
+  p->line = lines->line;
   TG_TRY(tg_ci_lines_int(lines, 0, "the number of protons", 0, 9999, &p->protons));
   TG_TRY(tg_ci_lines_int(lines, 1, "the number of neutrons", 0, 9999, &p->neutrons));
   TG_TRY(tg_ci_lines_int(lines, 2, "the parity", -1, 1, &p->parity));

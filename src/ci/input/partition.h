@@ -10,6 +10,7 @@
 
 typedef struct tg_ci_partition {
   int protons, neutrons, parity; /* parity +1 or -1 */
+  int line;                      /* of these three */
   size_t orbits[2];              /* of each species */
   size_t count[2];               /* configurations of each species */
   int* occupation[2];            /* [count][orbits]: particles in each orbit */
