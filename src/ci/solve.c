@@ -316,7 +316,7 @@ static tg_status diagonalise_one_spin(run* r, tg_ci_sector* s) {
                                  .space = s->space,
                                  .threads = r->params->threads};
   double strength = first_lift[p->kind] / (2 * j + 2);
-  for (int round = 0; round < MOST_ROUNDS; round++, strength *= 4) {
+  for (int round = 0; round < MOST_ROUNDS; round++) {
     tg_ci_hamiltonian* search = NULL;
     bool pure = false;
     TG_TRY(tg_ci_lift(&lifting, strength, &search));
@@ -326,6 +326,7 @@ static tg_status diagonalise_one_spin(run* r, tg_ci_sector* s) {
     TG_TRY(tg_ci_lift_finish(&lifting, &s->result, &pure));
     if (pure) return TG_OK;
     tg_eigen_result_free(&s->result);
+    strength *= 4;
   }
   return tg_fail(TG_ERR_NUMERICS,
                  "states of higher %s are not parted from those asked for; ask for fewer, or a "
