@@ -80,7 +80,6 @@ static tg_status store(tg_ci_operator* op, uint64_t memory) {
   f->stored = op->stored.count + op->stored.dimension;
   f->stored_bytes = op->stored.bytes;
   tg_ci_fly_free(&op->fly); /* its tables are not needed any more */
-  f->tables = 0;
   return TG_OK;
 }
 

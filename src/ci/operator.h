@@ -40,7 +40,8 @@ typedef struct tg_ci_operator_facts {
                             with itself */
   uint64_t lane_pairs;   /* those that fly does with full lanes */
   uint64_t stored;       /* elements in memory, the diagonal included; 0 for fly */
-  uint64_t tables;       /* bytes of the tables of jumps, which both need, and the diagonal */
+  uint64_t tables;       /* bytes of the tables of jumps, which both need, and the diagonal; where
+                            the matrix is stored they go once it is made */
   uint64_t stored_bytes; /* bytes that the stored matrix takes, or would, beyond the tables */
 } tg_ci_operator_facts;
 

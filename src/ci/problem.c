@@ -10,6 +10,8 @@
 #include "ci/input/readers.h"
 #include "ci/restrict.h"
 
+enum { MOST_FOR_SPIN = 64, MOST_FOR_ONE_SPIN = 100 }; /* orbitals */
+
 tg_ci_problem_params tg_ci_problem_defaults(void) {
   return (tg_ci_problem_params){.protons = TG_CI_UNSET,
                                 .neutrons = TG_CI_UNSET,
@@ -59,6 +61,13 @@ static tg_status not_for(const tg_ci_input* input, bool given, const char* optio
                  option, instead);
 }
 
+/* "2", "5/2" */
+static const char* half(int twice) {
+  static _Thread_local char text[16];
+  snprintf(text, sizeof text, twice % 2 ? "%d/2" : "%d", twice % 2 ? twice : twice / 2);
+  return text;
+}
+
 /* Twice M that was asked for, or the least; TG_ERR_INPUT for the wrong evenness. With two_j, M is
  * that J: no state of a lower one is there. usual: where neither is given. */
 static tg_status choose_two_m(int given, int two_j, int usual, int particles, const char* what,
@@ -67,16 +76,15 @@ static tg_status choose_two_m(int given, int two_j, int usual, int particles, co
   p->two_j = two_j == TG_CI_UNSET ? -1 : two_j;
   if (two_j != TG_CI_UNSET) {
     if (two_j < 0 || two_j % 2 != particles % 2)
-      return tg_fail(TG_ERR_INPUT, "%s = %d/2 does not go with %d particles: it must be %s",
-                     nucleus ? "J" : "S", two_j, particles,
+      return tg_fail(TG_ERR_INPUT, "%s = %s does not go with %d particles: it must be %s",
+                     nucleus ? "J" : "S", half(two_j), particles,
                      particles % 2 ? "half an odd number" : "a whole number from 0");
     if (given != TG_CI_UNSET && given != two_j)
-      return tg_fail(
-          TG_ERR_INPUT,
-          "%s %d does not go with %s = %d/2: states of one %s are looked for at %s = %s; "
-          "leave %s away",
-          what, given, nucleus ? "J" : "S", two_j, nucleus ? "J" : "S", nucleus ? "M" : "Sz",
-          nucleus ? "J" : "S", nucleus ? "--two-m" : "--two-sz");
+      return tg_fail(TG_ERR_INPUT,
+                     "%s %d does not go with %s = %s: states of one %s are looked for at %s = %s; "
+                     "leave %s away",
+                     what, given, nucleus ? "J" : "S", half(two_j), nucleus ? "J" : "S",
+                     nucleus ? "M" : "Sz", nucleus ? "J" : "S", nucleus ? "--two-m" : "--two-sz");
     given = two_j;
   }
   p->two_m = given != TG_CI_UNSET ? given : usual != TG_CI_UNSET ? usual : particles % 2;
@@ -99,6 +107,29 @@ static tg_status keep_label(tg_ci_problem* p, tg_ci_label kind, tg_status status
   return status;
 }
 
+/* Bytes of an operator with elements for all pairs of a proton's and a neutron's change of orbital,
+ * as T^2 and Hcm have. */
+static double pair_bytes(const tg_ci_hamiltonian* h) {
+  enum { MOST_CHANGE = 2 * TG_CI_SHELL_MOST_TWO_J };
+  const uint32_t* members;
+  double sum = 0;
+  for (int change = -MOST_CHANGE; change <= MOST_CHANGE; change++)
+    for (unsigned parity = 0; parity < 2; parity++)
+      sum += (double)tg_ci_hamiltonian_transitions(h, 0, change, parity, &members) *
+             (double)tg_ci_hamiltonian_transitions(h, 1, -change, parity, &members);
+  return sum * sizeof(double);
+}
+
+/* Labels are not worth more memory than this. */
+static bool too_large(tg_ci_problem* p, tg_ci_label label, const char* what) {
+  static const double most = 2e9;
+  const double bytes = pair_bytes(p->h);
+  if (bytes <= most) return false;
+  snprintf(p->unknown[label], sizeof p->unknown[label],
+           "%s is not measured: it would take %.0f GB for so many orbits", what, 1e-9 * bytes);
+  return true;
+}
+
 /* Hcm - 3/2 hw; and H + beta times it, which lifts states whose centre of mass is excited. */
 static tg_status make_cm(tg_ci_problem* p, const tg_ci_nucleus* nucleus, double beta) {
   const tg_ci_model* model = &p->input->model;
@@ -110,6 +141,8 @@ static tg_status make_cm(tg_ci_problem* p, const tg_ci_nucleus* nucleus, double 
                      p->input->facts[0].path);
     return TG_OK;
   }
+  if (beta == 0 && too_large(p, TG_CI_LABEL_CM, "the excitation of the centre of mass"))
+    return TG_OK;
   tg_status status = tg_ci_model_quantity(model, TG_CI_HCM, nucleus, &cm);
   if (status == TG_OK)
     tg_ci_hamiltonian_set_constant(cm, tg_ci_hamiltonian_constant(cm) - 1.5 * p->hw);
@@ -132,6 +165,7 @@ static tg_status make_nuclear_operators(const tg_ci_problem_params* params, tg_c
   }
   for (int k = TG_CI_LABEL_J; k <= TG_CI_LABEL_T; k++) {
     tg_ci_hamiltonian* o = NULL;
+    if (k == TG_CI_LABEL_T && too_large(p, TG_CI_LABEL_T, "T")) continue;
     const tg_status status =
         tg_ci_model_quantity(model, k == TG_CI_LABEL_J ? TG_CI_J2 : TG_CI_T2, &nucleus, &o);
     TG_TRY(keep_label(p, (tg_ci_label)k, status, o));
@@ -178,8 +212,7 @@ static tg_status molecular_options(const tg_ci_input* input, const tg_ci_problem
                  "protons and neutrons to place", "give --electrons and --two-sz"));
   TG_TRY(not_for(input, params->two_m != TG_CI_UNSET, "M", "give --two-sz"));
   TG_TRY(not_for(input, params->parity != TG_CI_UNSET, "parity", "give --irrep"));
-  TG_TRY(not_for(input, params->nmax != TG_CI_UNSET, "oscillator quanta",
-                 "leave --nmax away, or give --excitations"));
+  TG_TRY(not_for(input, params->nmax != TG_CI_UNSET, "oscillator quanta", "leave --nmax away"));
   return not_for(input, params->hw != 0 || params->beta_cm != 0 || params->relative_kinetic,
                  "oscillator energy", "leave --hw, --beta-cm and --trel away");
 }
@@ -235,6 +268,20 @@ static tg_status take_molecule(const tg_ci_problem_params* params, tg_ci_problem
   g = tg_ci_problem_integrals(p);
   TG_TRY(tg_ci_integrals_hamiltonian(g, &p->h));
   tg_ci_hamiltonian* spin = NULL;
+  /* an operator S^2 takes orbitals^4 numbers */
+  if (g->orbitals > (size_t)(p->two_j < 0 ? MOST_FOR_SPIN : MOST_FOR_ONE_SPIN)) {
+    if (p->two_j >= 0)
+      return tg_fail(
+          TG_ERR_INPUT,
+          "--spin: %zu orbitals are active, and states of one S can be asked for in %d at "
+          "most; give --two-sz and look at the column S",
+          g->orbitals, MOST_FOR_ONE_SPIN);
+    p->spin_by_lookup = !g->unrestricted;
+    if (g->unrestricted)
+      snprintf(p->unknown[TG_CI_LABEL_J], sizeof p->unknown[0],
+               "S is not known for unrestricted orbitals");
+    return TG_OK;
+  }
   const tg_status status = tg_ci_integrals_spin_squared(g, p->particles[0], p->particles[1], &spin);
   return keep_label(p, TG_CI_LABEL_J, status, spin);
 }
@@ -337,9 +384,9 @@ static tg_status drop_empty(tg_ci_problem* p) {
   p->sector_count = kept;
   if (kept) return TG_OK;
   return tg_fail(TG_ERR_INPUT,
-                 "no state%s has %s = %d/2; throng ci check counts the states of each M without it",
+                 "no state%s has %s = %s; throng ci check counts the states of each M without it",
                  p->space.symmetry >= 0 ? " of this symmetry" : "",
-                 p->kind == TG_CI_NUCLEUS ? "J" : "S", p->two_j);
+                 p->kind == TG_CI_NUCLEUS ? "J" : "S", half(p->two_j));
 }
 
 static tg_status list_sectors(const tg_ci_problem_params* params, tg_ci_problem* p) {
@@ -369,8 +416,7 @@ static tg_status describe_spin(tg_ci_problem* p) {
   if (!p->label[TG_CI_LABEL_J])
     return tg_fail(TG_ERR_INPUT, "states of one %s cannot be told: %s", nucleus ? "J" : "S",
                    p->unknown[TG_CI_LABEL_J]);
-  return tg_ci_note(&p->notes, "only states with %s = %d%s", nucleus ? "J" : "S",
-                    p->two_j % 2 ? p->two_j : p->two_j / 2, p->two_j % 2 ? "/2" : "");
+  return tg_ci_note(&p->notes, "only states with %s = %s", nucleus ? "J" : "S", half(p->two_j));
 }
 
 tg_status tg_ci_problem_make(const tg_ci_input* input, const tg_ci_problem_params* given,

@@ -70,8 +70,9 @@ typedef struct tg_ci_problem {
   tg_ci_hamiltonian* h;
   tg_ci_hamiltonian* label[TG_CI_LABELS]; /* NULL: not known here, or not asked for */
   char unknown[TG_CI_LABELS][256];        /* and why, in words */
-  tg_ci_space_params space;               /* its symmetry is -1: set it to a sector's */
-  tg_ci_dimension* dimensions;            /* [dimension_count], of all M and symmetries */
+  bool spin_by_lookup; /* S^2 is measured without an operator (spin.h): it would be too large */
+  tg_ci_space_params space;    /* its symmetry is -1: set it to a sector's */
+  tg_ci_dimension* dimensions; /* [dimension_count], of all M and symmetries */
   size_t dimension_count;
   unsigned* sectors; /* [sector_count] symmetries that are asked for and have states at M */
   size_t sector_count;

@@ -9,6 +9,7 @@
 #include "ci/solve.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "base/timer.h"
 #include "ci/lift.h"
 #include "ci/restart.h"
+#include "ci/spin.h"
 #include "eigen/small.h"
 
 enum { USUAL_STATES = 10, USUAL_RESTART_S = 900, MOST_CLOSE = 32 /* levels parted at once */ };
@@ -63,6 +65,23 @@ static uint64_t memory_of(const tg_ci_solve_params* params) {
   if (params->memory) return params->memory;
   const long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? (uint64_t)(0.8 * (double)pages * (double)size) : UINT64_MAX;
+}
+
+/* A line of /proc/self/status in bytes; 0 where there is none. */
+static uint64_t process_bytes(const char* name) {
+  char line[256];
+  unsigned long long kilobytes = 0;
+  const size_t length = strlen(name);
+  FILE* stream = fopen("/proc/self/status", "r");
+  while (stream && fgets(line, sizeof line, stream))
+    if (strncmp(line, name, length) == 0) kilobytes = strtoull(line + length, NULL, 10);
+  if (stream) fclose(stream);
+  return 1024 * (uint64_t)kilobytes;
+}
+
+static void note_process(tg_ci_need* need) {
+  need->process = process_bytes("VmRSS:");
+  need->highest = process_bytes("VmHWM:");
 }
 
 static tg_status no_product(void* context, int k, const double* x, double* y, size_t ld) {
@@ -143,8 +162,9 @@ static void choose_block(const run* r, tg_ci_need* need) {
 
 static void set_peak(tg_ci_need* need) {
   const tg_ci_operator_facts* f = &need->facts;
-  need->peak = need->space + need->vectors + f->tables +
+  need->peak = need->process + need->space + need->vectors + f->tables +
                (f->storage == TG_CI_STORAGE_STORED ? f->stored_bytes : 0);
+  if (need->peak < need->highest) need->peak = need->highest;
 }
 
 /* ---- a sector ---- */
@@ -177,6 +197,18 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   if (r->params->restart)
     return tg_ci_restart_solve(&r->restart, r->sector, &problem, &e, &s->result);
   return tg_eigen_solve(&problem, &e, &s->result);
+}
+
+/* Something to measure: an operator, or S^2 by lookups. */
+typedef struct quantity {
+  const tg_ci_operator* op; /* NULL: S^2 */
+  const tg_ci_space* space;
+  int threads;
+} quantity;
+
+static tg_status times(const quantity* q, const double* x, double* y) {
+  if (q->op) return tg_ci_operator_apply(q->op, 1, x, y, (size_t)q->space->dimension);
+  return tg_ci_spin_squared_apply(q->space, q->threads, x, y);
 }
 
 static double dot(size_t n, const double* x, const double* y) {
@@ -214,8 +246,8 @@ static void turn_states(tg_ci_sector* s, int first, int count, const double* tur
 }
 
 /* States of levels closer than the tolerance may be any mixture: those are taken that have a J (or
- * S) of their own, the eigenvectors of J^2 among them. op: J^2; y: [dimension]. */
-static tg_status part_close(tg_ci_sector* s, const tg_ci_operator* op, double* y) {
+ * S) of their own, the eigenvectors of J^2 among them. y: [dimension]. */
+static tg_status part_close(tg_ci_sector* s, const quantity* j_squared, double* y) {
   const size_t n = (size_t)s->space->dimension, ld = s->result.ld;
   const double* energy = s->result.values;
   double j2[MOST_CLOSE * MOST_CLOSE], values[MOST_CLOSE];
@@ -225,7 +257,7 @@ static tg_status part_close(tg_ci_sector* s, const tg_ci_operator* op, double* y
     const int count = end - first;
     double mixed = 0;
     for (int a = 0; count > 1 && a < count; a++) {
-      TG_TRY(tg_ci_operator_apply(op, 1, s->result.vectors + (size_t)(first + a) * ld, y, n));
+      TG_TRY(times(j_squared, s->result.vectors + (size_t)(first + a) * ld, y));
       for (int b = 0; b <= a; b++) {
         const double element = dot(n, s->result.vectors + (size_t)(first + b) * ld, y);
         j2[a * count + b] = j2[b * count + a] = element;
@@ -239,21 +271,22 @@ static tg_status part_close(tg_ci_sector* s, const tg_ci_operator* op, double* y
   return TG_OK;
 }
 
-/* <v|O|v> of each state into values, at a distance of TG_CI_LABELS. part: first make the states
- * ones of this quantity where levels are close. */
-static tg_status expect(const run* r, tg_ci_sector* s, const tg_ci_hamiltonian* quantity, bool part,
+/* <v|O|v> of each state into values, at a distance of TG_CI_LABELS; o NULL: S^2. part: first make
+ * the states ones of this quantity where levels are close. */
+static tg_status expect(const run* r, tg_ci_sector* s, const tg_ci_hamiltonian* o, bool part,
                         double* values) {
   const tg_ci_operator_params params = {.few = true, .threads = r->params->threads};
   const size_t n = (size_t)s->space->dimension;
   tg_ci_operator* op = NULL;
   double* y = NULL;
   tg_status status = TG_OK;
-  TG_TRY_GOTO(tg_ci_operator_create(quantity, s->space, &params, &op), done);
+  if (o) TG_TRY_GOTO(tg_ci_operator_create(o, s->space, &params, &op), done);
+  const quantity q = {op, s->space, r->params->threads};
   TG_TRY_GOTO(TG_ALLOCATE(n, "a vector", &y), done);
-  if (part) TG_TRY_GOTO(part_close(s, op, y), done);
+  if (part) TG_TRY_GOTO(part_close(s, &q, y), done);
   for (int i = 0; i < s->result.states; i++) {
     const double* v = s->result.vectors + (size_t)i * s->result.ld;
-    TG_TRY_GOTO(tg_ci_operator_apply(op, 1, v, y, n), done);
+    TG_TRY_GOTO(times(&q, v, y), done);
     values[i * TG_CI_LABELS] = dot(n, v, y);
   }
 done:
@@ -271,7 +304,8 @@ static tg_status label_levels(const run* r, tg_ci_sector* s, tg_ci_spectrum* spe
   TG_TRY(TG_ALLOCATE(count * TG_CI_LABELS, "labels of levels", &values));
   for (size_t i = 0; i < count * TG_CI_LABELS; i++) values[i] = NAN;
   for (int k = 0; k < TG_CI_LABELS; k++)
-    if (p->label[k]) TG_TRY_GOTO(expect(r, s, p->label[k], k == TG_CI_LABEL_J, values + k), done);
+    if (p->label[k] || (k == TG_CI_LABEL_J && p->spin_by_lookup))
+      TG_TRY_GOTO(expect(r, s, p->label[k], k == TG_CI_LABEL_J, values + k), done);
   for (size_t i = 0; i < count; i++) {
     tg_ci_level* level = &spectrum->levels[spectrum->level_count++];
     *level = (tg_ci_level){.sector = r->sector,
@@ -337,6 +371,7 @@ static tg_status diagonalise_one_spin(run* r, tg_ci_sector* s) {
 static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
   tg_ci_sector* s = &spectrum->sectors[r->sector];
   double start = tg_time_now();
+  note_process(&s->need);
   TG_TRY(need_of_space(r, &s->need)); /* 1 */
   const tg_ci_space_params space = space_of(r->problem, s->need.symmetry);
   TG_TRY(tg_ci_space_make(r->problem->h, &space, &s->space)); /* 2 */
@@ -400,13 +435,28 @@ static int threads_of(const tg_ci_solve_params* params) {
   return params->threads > 0 ? params->threads : count;
 }
 
+/* What stays of the sectors before this one: their states and strings. */
+static tg_status add_results(const run* r, tg_ci_need* need) {
+  for (size_t s = 0; s < r->sector; s++) {
+    const run other = {
+        .problem = r->problem, .params = r->params, .memory = r->memory, .sector = s};
+    tg_ci_need n = {0};
+    TG_TRY(need_of_space(&other, &n));
+    need->process += n.space + (uint64_t)n.states * sizeof(double) *
+                                   tg_ci_problem_dimension(r->problem, n.symmetry);
+  }
+  return TG_OK;
+}
+
 tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
                                size_t sector, tg_ci_need* out) {
   const run r = {
       .problem = problem, .params = params, .memory = memory_of(params), .sector = sector};
   tg_ci_need need = {0};
   tg_ci_space* space = NULL;
+  note_process(&need);
   TG_TRY(need_of_space(&r, &need));
+  TG_TRY(add_results(&r, &need));
   const tg_ci_space_params wanted = space_of(problem, need.symmetry);
   const tg_ci_operator_params of_operator = operator_params(&r, &need);
   TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));
@@ -428,6 +478,12 @@ tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* pa
   const double start = tg_time_now();
   size_t room = 0;
   TG_TRY(check_states(problem, params, &room));
+  if (params->restart && problem->two_j >= 0)
+    return tg_fail(TG_ERR_INPUT,
+                   "a run for one %s cannot be saved: it may start again with a higher lift; leave "
+                   "--restart away, or %s",
+                   problem->kind == TG_CI_NUCLEUS ? "J" : "S",
+                   problem->kind == TG_CI_NUCLEUS ? "--j" : "--spin");
   if (params->restart)
     TG_TRY(tg_ci_restart_begin(problem, params->restart,
                                params->restart_s > 0 ? params->restart_s : USUAL_RESTART_S,

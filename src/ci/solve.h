@@ -34,6 +34,8 @@ typedef struct tg_ci_need {
   unsigned symmetry;
   int states;       /* that will be looked for */
   int block;        /* vectors multiplied at once; 0: the eigen-solver's choice */
+  uint64_t process; /* bytes the process has before: inputs, operators, results of other sectors */
+  uint64_t highest; /* and the most it had so far */
   uint64_t space;   /* bytes of the strings */
   uint64_t vectors; /* bytes of the eigen-solver */
   uint64_t peak;    /* bytes of all at once */

@@ -12,6 +12,7 @@ typedef struct ways {
   int particles, reach; /* |sum of 2m| <= reach */
   unsigned labels;      /* a power of two */
   int weights;          /* weight 0 ... weights - 1 */
+  bool weighed;         /* false: weights are not looked at */
   size_t plane;         /* elements of one particle number */
   uint64_t* count;      /* [particles + 1, plane] */
 } ways;
@@ -27,7 +28,7 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
 }
 
 static int orbital_weight(const ways* w, const tg_ci_orbital* o) {
-  return w->weights > 1 ? o->weight : 0;
+  return w->weighed ? o->weight : 0;
 }
 
 /* to[n + more] += factor * from[n], each moved by the sums given; most: of n. */
@@ -107,8 +108,8 @@ static tg_status shape_make(size_t n, const tg_ci_orbital* orbitals, const tg_ci
   for (size_t i = 0; i < n; i++) numbers[i] = orbitals[i].weight;
   const int heaviest = largest_sum(n, numbers, limits->particles);
   out->weights = 1;
-  if (limits->weight_most >= 0)
-    out->weights += limits->weight_most < heaviest ? limits->weight_most : heaviest;
+  out->weighed = limits->weight_most >= 0;
+  if (out->weighed) out->weights += limits->weight_most < heaviest ? limits->weight_most : heaviest;
   out->plane = (size_t)(2 * out->reach + 1) * out->labels * (size_t)out->weights;
   tg_free(numbers);
   return TG_ALLOCATE((size_t)(out->particles + 1) * out->plane, "counts of strings", &out->count);

@@ -194,6 +194,10 @@ static void strings_are_all_there_is(void** state) {
   limits.most = most;
   limits.roles = roles;
   check_strings(n, o, &limits);
+  /* a limit of 0 is one, too: orbitals without weight alone */
+  for (size_t i = 0; i < n; i++) o[i].weight = o[i].shell == 2;
+  limits = (tg_ci_limits){.particles = 3, .weight_most = 0};
+  check_strings(n, o, &limits);
 }
 
 static void states_and_strings_agree(void** state) {

@@ -220,9 +220,9 @@ static tg_status read_all(const tg_ci_source* sources, tg_ci_format* formats, si
     if (formats[i] == TG_CI_AUTO) TG_TRY(tg_ci_recognise(sources[i].path, &formats[i]));
     if (formats[i] == TG_CI_PTN || formats[i] == TG_CI_OPME)
       return tg_fail(TG_ERR_INPUT,
-                     "%s: this is a .%s file; expected an interaction here: give it as the %s",
+                     "%s: this is a .%s file; expected an interaction here: give it as %s",
                      sources[i].path, tg_ci_format_name(formats[i]),
-                     formats[i] == TG_CI_PTN ? "partition" : "operator");
+                     formats[i] == TG_CI_PTN ? "--partition" : "the operator");
   }
   TG_TRY(read_spaces(sources, formats, count, space, input));
   for (size_t i = 0; i < count; i++) {
