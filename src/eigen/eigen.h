@@ -93,6 +93,7 @@ typedef struct tg_eigen_progress {
   int converged;           /* of the lowest `states`, by their residuals */
   const double* values;    /* [known] rising; of the last look, which is not every step */
   const double* residuals; /* [known] */
+  double tolerance;        /* that they are to reach */
   double seconds;          /* since the start, of earlier parts too */
 } tg_eigen_progress;
 

@@ -191,6 +191,7 @@ static tg_status tell(tg_eigen_solver* s) {
       .converged = (int)state->converged,
       .values = s->values,
       .residuals = s->norms,
+      .tolerance = tg_eigen_tolerance(s),
       .seconds = state->seconds,
   };
   return s->params.progress(s->params.context, &progress, s);

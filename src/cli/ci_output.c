@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ci_output.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "ci/restart.h"
+#include "ci/tables_file.h"
+#include "ci/wave_file.h"
+#include "cli/ci_picture.h"
+#include "cli/ci_report.h"
+
+/* ---- before the work ---- */
+
+/* In the folder, unless it has a path of its own; "" where it is not asked for. */
+static tg_status place(const char* folder, const char* name, char* out) {
+  if (!name) return TG_OK;
+  return tg_path_join(folder && !strchr(name, '/') ? folder : "", name, out, TG_CLI_CI_PATH);
+}
+
+/* Results of an earlier run are refused, or kept under numbered names; a log without results, as an
+ * interrupted run leaves it, is gone on with. */
+static tg_status open_folder(const tg_cli_ci_output_options* o, tg_cli_ci_outputs* out) {
+  const char* all[] = {out->json, out->picture, out->arrays, out->wave, out->log_path};
+  const size_t count = sizeof all / sizeof *all;
+  bool results = false;
+  TG_TRY(tg_folder_make(o->folder));
+  for (size_t i = 0; i < count; i++) {
+    if (!*all[i] || !tg_path_exists(all[i])) continue;
+    if (all[i] == out->log_path && !results) continue;
+    if (!o->force)
+      return tg_fail(TG_ERR_INPUT,
+                     "%s: is there from an earlier run; keep it as a numbered copy (--force), or "
+                     "choose another folder (-o)",
+                     all[i]);
+    TG_TRY(tg_file_keep_copy(all[i]));
+    results = true;
+  }
+  return tg_file_open(out->log_path, "a", &out->log);
+}
+
+static tg_status check_names(const tg_cli_ci_outputs* out) {
+  if (*out->json) TG_TRY(tg_new_file_check(out->json));
+  if (*out->picture) TG_TRY(tg_cli_ci_picture_check(out->picture));
+  if (*out->wave) TG_TRY(tg_new_file_check(out->wave));
+  if (*out->arrays) TG_TRY(tg_new_file_check(out->arrays));
+  const char* all[] = {out->json, out->picture, out->wave, out->arrays, out->restart};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t k = 0; k < i; k++)
+      if (*all[i] && *all[k] && tg_path_same(all[i], all[k]))
+        return tg_fail(TG_ERR_INPUT, "%s: is to be two files at once; give them different names",
+                       all[i]);
+  return TG_OK;
+}
+
+static tg_status without_hdf5(const char* option, const char* path) {
+  return tg_fail(TG_ERR_MACHINE,
+                 "%s %s: this throng was built without HDF5, which the file needs; install "
+                 "libhdf5-dev and build again",
+                 option, path);
+}
+
+static void join_words(int argc, char** argv, char* out, size_t size) {
+  size_t used = (size_t)snprintf(out, size, "throng");
+  for (int i = 0; i < argc && used < size; i++)
+    used += (size_t)snprintf(out + used, size - used, " %s", argv[i]);
+}
+
+tg_status tg_cli_ci_outputs_open(const tg_cli_ci_output_options* o, int argc, char** argv,
+                                 tg_cli_ci_outputs* out) {
+  const bool hdf5 = tg_ci_results_library() != NULL, all = o->folder != NULL;
+  memset(out, 0, sizeof *out);
+  join_words(argc, argv, out->command, sizeof out->command);
+  if (o->wave && !hdf5) return without_hdf5("--wave", o->wave);
+  if (o->arrays && !hdf5) return without_hdf5("--arrays", o->arrays);
+  if (o->force && !all)
+    return tg_fail(TG_ERR_INPUT, "--force is about the files of a folder: give one (-o FOLDER)");
+  const char *json = all ? "levels.json" : NULL, *picture = all ? "levels.svg" : NULL;
+  const char *arrays = all && hdf5 ? "observables.h5" : NULL, *log = all ? "ci.log" : NULL;
+  TG_TRY(place(o->folder, o->json_file ? o->json_file : json, out->json));
+  TG_TRY(place(o->folder, o->picture ? o->picture : picture, out->picture));
+  TG_TRY(place(o->folder, o->arrays ? o->arrays : arrays, out->arrays));
+  TG_TRY(place(o->folder, o->wave, out->wave));
+  TG_TRY(place(o->folder, o->restart, out->restart));
+  TG_TRY(place(o->folder, log, out->log_path));
+  out->goes_on = *out->restart && tg_path_exists(out->restart);
+  return TG_OK;
+}
+
+static void begin_log(const tg_cli_ci_outputs* outputs, const tg_cli_ci_job* job) {
+  char now[64];
+  const time_t seconds = time(NULL);
+  struct tm utc;
+  gmtime_r(&seconds, &utc);
+  strftime(now, sizeof now, "%Y-%m-%d %H:%M:%S UTC", &utc);
+  fprintf(outputs->log, "%s\nthrong %s, %s%s\n", outputs->command, TG_VERSION, now,
+          outputs->goes_on ? "; goes on" : "");
+  for (size_t i = 0; i < job->input.fact_count; i++)
+    fprintf(outputs->log, "input %s: %s\n", job->input.facts[i].path,
+            tg_ci_format_name(job->input.facts[i].format));
+  for (size_t i = 0; i < job->input.notes.count; i++)
+    fprintf(outputs->log, "Note: %s\n", job->input.notes.line[i]);
+  fflush(outputs->log);
+}
+
+tg_status tg_cli_ci_outputs_begin(const tg_cli_ci_output_options* options, const tg_cli_ci_job* job,
+                                  tg_cli_ci_outputs* outputs) {
+  if (options->folder) TG_TRY(open_folder(options, outputs));
+  TG_TRY(check_names(outputs));
+  if (outputs->log) begin_log(outputs, job);
+  return TG_OK;
+}
+
+/* ---- after it ---- */
+
+tg_status tg_cli_ci_outputs_write(tg_cli_ci_outputs* outputs, const tg_cli_ci_job* job,
+                                  const tg_ci_spectrum* spectrum) {
+  if (*outputs->wave)
+    TG_TRY(tg_ci_wave_write(outputs->wave, &job->problem, spectrum, outputs->command));
+  if (*outputs->arrays && (job->tables.table_count || job->tables.data_count))
+    TG_TRY(tg_ci_tables_write(outputs->arrays, &job->tables, outputs->command));
+  if (*outputs->picture) TG_TRY(tg_cli_ci_picture(outputs->picture, job, spectrum));
+  if (*outputs->json) {
+    tg_new_file file;
+    TG_TRY(tg_new_file_open(outputs->json, &file));
+    tg_cli_ci_json(file.stream, job, spectrum);
+    TG_TRY(tg_new_file_commit(&file));
+  }
+  if (outputs->log) {
+    fputc('\n', outputs->log);
+    tg_cli_ci_print(outputs->log, job, spectrum);
+    TG_TRY(tg_file_close(&outputs->log, outputs->log_path));
+  }
+  if (*outputs->restart) tg_ci_restart_remove(&job->problem, outputs->restart);
+  return TG_OK;
+}
+
+void tg_cli_ci_outputs_close(tg_cli_ci_outputs* outputs, tg_status status) {
+  if (!outputs->log) return;
+  if (status != TG_OK) fprintf(outputs->log, "%s\n", tg_last_error());
+  fclose(outputs->log);
+  outputs->log = NULL;
+}
