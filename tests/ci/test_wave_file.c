@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -259,6 +261,31 @@ static void damage(void** state) {
   unlink(PLACE);
 }
 
+/* The disk is full: nothing is left of the new file, and the old one stays. */
+static void full_disk(void** state) {
+  (void)state;
+  if (without_libraries()) skip();
+  tg_ci_wave w;
+  const tg_ci_problem_params params = nucleus(2, 2);
+  solved s;
+  write_and_read("builtin:usdb", &params, 2, &s, &w);
+  tg_ci_wave_free(&w);
+  struct rlimit limit, small;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  small = limit;
+  small.rlim_cur = 10000; /* bytes of a file; the state vectors alone have 10,240 */
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const tg_status status = tg_ci_wave_write(PLACE, &s.problem, &s.spectrum, NULL);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  assert_int_equal(status, TG_ERR_MACHINE);
+  assert_false(is_there(PLACE ".part"));
+  assert_ok(tg_ci_wave_read(PLACE, &w));
+  compare(&s, &w);
+  tg_ci_wave_free(&w);
+  release(&s);
+}
+
 static void other_files(void** state) {
   (void)state;
   if (without_libraries()) skip();
@@ -376,9 +403,13 @@ static void digests(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nucleus_is_usable), cmocka_unit_test(other_spaces),
-      cmocka_unit_test(restrictions),      cmocka_unit_test(damage),
-      cmocka_unit_test(other_files),       cmocka_unit_test(arrays),
+      cmocka_unit_test(nucleus_is_usable),
+      cmocka_unit_test(other_spaces),
+      cmocka_unit_test(restrictions),
+      cmocka_unit_test(damage),
+      cmocka_unit_test(full_disk),
+      cmocka_unit_test(other_files),
+      cmocka_unit_test(arrays),
       cmocka_unit_test(digests),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
