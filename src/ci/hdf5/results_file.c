@@ -21,8 +21,16 @@ struct tg_ci_results {
   char path[4096];
 };
 
+/* Before anything else. HDF5 1.10 does not forget a file that it could not write, comes back to it
+ * when the program ends, and crashes; every file is closed here, so that visit is done without. */
+static void start_library(void) {
+  H5dont_atexit(); /* too late, and harmless, where the program uses HDF5 itself */
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
 const char* tg_ci_results_library(void) {
   static char words[32];
+  start_library();
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   snprintf(words, sizeof words, "HDF5 %u.%u.%u", major, minor, release);
@@ -37,19 +45,27 @@ static herr_t keep_line(unsigned n, const H5E_error2_t* error, void* out) {
   return 0;
 }
 
+/* Of "file write failed: time = ..., error message = 'No space left on device', ..." the reason. */
+static void shorten(char* why) {
+  static const char mark[] = "error message = '";
+  const char* found = strstr(why, mark);
+  if (!found) return;
+  memmove(why, found + strlen(mark), strlen(found + strlen(mark)) + 1);
+  why[strcspn(why, "'")] = '\0';
+}
+
 /* The innermost line of HDF5's stack: what went wrong first. */
 static tg_status failed(const tg_ci_results* f, const char* name, const char* what) {
   char why[256] = "no reason is given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_line, why);
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_line, why);
   H5Eclear2(H5E_DEFAULT);
+  shorten(why);
   const char* part = name && *name ? name : "the file";
   if (f->writing) return tg_fail(TG_ERR_MACHINE, "%s: %s: %s: %s", f->path, part, what, why);
   return tg_fail(TG_ERR_INPUT, "%s: %s: %s (HDF5: %s); the file is damaged or not what it says",
                  f->path, part, what, why);
 }
-
-static void quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
 /* ---- files ---- */
 
@@ -78,7 +94,7 @@ tg_status tg_ci_results_create(const char* path, const char* format, int version
   tg_ci_results* f = NULL;
   tg_status status;
   *out = NULL;
-  quiet();
+  start_library();
   TG_TRY(TG_ALLOCATE((size_t)1, "a file of results", &f));
   f->file = -1;
   f->version = version;
@@ -107,9 +123,10 @@ failed:
 tg_status tg_ci_results_commit(tg_ci_results** file) {
   tg_ci_results* f = *file;
   tg_status status = TG_OK;
+  if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0) status = failed(f, "", "writing failed");
   const hid_t id = f->file;
   f->file = -1;
-  if (H5Fclose(id) < 0) status = failed(f, "", "writing failed");
+  if (H5Fclose(id) < 0 && status == TG_OK) status = failed(f, "", "writing failed");
   if (status == TG_OK) status = tg_new_file_commit(&f->target);
   tg_ci_results_close(file);
   return status;
@@ -166,7 +183,7 @@ tg_status tg_ci_results_open(const char* path, const char* format, int most_vers
   tg_ci_results* f = NULL;
   tg_status status;
   *out = NULL;
-  quiet();
+  start_library();
   TG_TRY(TG_ALLOCATE((size_t)1, "a file of results", &f));
   f->file = -1;
   if ((size_t)snprintf(f->path, sizeof f->path, "%s", path) >= sizeof f->path) {
@@ -258,7 +275,8 @@ tg_status tg_ci_results_put(tg_ci_results* f, const char* name, const tg_ci_arra
   const hid_t set = H5Dcreate2(f->file, name, type.stored, in_file, links, layout, H5P_DEFAULT);
   bool good = set >= 0 && in_memory >= 0;
   if (good && !empty)
-    good = H5Dwrite(set, type.here, in_memory, in_file, H5P_DEFAULT, a->data) >= 0;
+    good = H5Dwrite(set, type.here, in_memory, in_file, H5P_DEFAULT, a->data) >= 0 &&
+           H5Dflush(set) >= 0;
   const tg_status status = good ? TG_OK : failed(f, name, "cannot be written");
   if (set >= 0) H5Dclose(set);
   H5Pclose(links);
