@@ -114,9 +114,7 @@ tg_status tg_ci_operator_apply(const tg_ci_operator* op, int k, const double* x,
     tg_ci_stored_apply(&op->stored, op->threads, k, x, y, ld);
     return TG_OK;
   }
-  for (int v = 0; v < k; v++)
-    TG_TRY(tg_ci_fly_apply(&op->fly, op->threads, x + (size_t)v * ld, y + (size_t)v * ld));
-  return TG_OK;
+  return tg_ci_fly_apply_block(&op->fly, op->threads, k, x, y, ld);
 }
 
 const double* tg_ci_operator_diagonal(const tg_ci_operator* op) {

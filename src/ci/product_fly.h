@@ -76,5 +76,9 @@ void tg_ci_fly_free(tg_ci_fly* fly);
 
 /** y = H x: [dimension] each, apart. */
 tg_status tg_ci_fly_apply(const tg_ci_fly* fly, int threads, const double* x, double* y);
+/** The same for k vectors, ld from one to the next: tables are looked up once for all, and lanes
+ * that one vector's jumps leave empty are filled. A vector's bits do not depend on the others. */
+tg_status tg_ci_fly_apply_block(const tg_ci_fly* fly, int threads, int k, const double* x,
+                                double* y, size_t ld);
 
 #endif

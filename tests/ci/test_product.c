@@ -153,6 +153,27 @@ static void larger_blocks(void** state) {
   tg_ci_hamiltonian_free(h);
 }
 
+/* The vector x among 2 ... MOST, at each place: the same bits as alone, and nothing beyond them. */
+static void several_at_once(const tg_ci_kernels* kernels, const tg_ci_fly* f, const double* x,
+                            const double* expected) {
+  enum { MOST = 5 };
+  const size_t n = (size_t)f->space->dimension, ld = n + 3;
+  double *many = vector(MOST * ld), *y = vector(MOST * ld);
+  for (int k = 2; k <= MOST; k += k == 2 ? 1 : 2)
+    for (int at = 0; at < k; at++) {
+      for (size_t i = 0; i < MOST * ld; i++) {
+        many[i] = i / ld == (size_t)at && i % ld < n ? x[i % ld] : shell_random(97, i);
+        y[i] = 1e300;
+      }
+      assert_int_equal(tg_ci_fly_apply_by(kernels, f, 2, k, many, y, ld), TG_OK);
+      assert_memory_equal(y + (size_t)at * ld, expected, n * sizeof *y);
+      for (size_t i = 0; i < MOST * ld; i++)
+        if (i % ld >= n || i / ld >= (size_t)k) assert_true(y[i] == 1e300);
+    }
+  tg_free(many);
+  tg_free(y);
+}
+
 /* Every instruction set that runs here; blocks of up to 44 rows, all three ways of the cross part.
  */
 static void every_instruction_set(void** state) {
@@ -174,9 +195,10 @@ static void every_instruction_set(void** state) {
     const double limit = tolerance((double)size + 100, largest_of(expected, size));
     for (const tg_ci_kernels* const* v = tg_ci_kernel_variants(); *v; v++) {
       if (!(*v)->runs()) continue;
-      assert_int_equal(tg_ci_fly_apply_by(*v, &f, 1, x, y), TG_OK);
-      assert_int_equal(tg_ci_fly_apply_by(*v, &f, 3, x, again), TG_OK);
+      assert_int_equal(tg_ci_fly_apply_by(*v, &f, 1, 1, x, y, size), TG_OK);
+      assert_int_equal(tg_ci_fly_apply_by(*v, &f, 3, 1, x, again, size), TG_OK);
       assert_memory_equal(y, again, size * sizeof *y);
+      several_at_once(*v, &f, x, y);
       for (size_t i = 0; i < size; i++)
         if (!(fabs(y[i] - expected[i]) <= limit))
           fail_msg("%s: element %zu: %.17g, expected %.17g", (*v)->name, i, y[i], expected[i]);

@@ -23,27 +23,28 @@ typedef struct tg_ci_kernels {
   void (*multiply)(size_t rows, const uint32_t* begin, const uint32_t* from, const double* value,
                    int vectors, const double* xt, double* yt);
 
-  /* Jumps between columns of a row-major x and y: */
+  /* Jumps between columns of a row-major x and y; lanes may be of different vectors, as index is 64
+   * bits wide: */
 
   /** xt[r,k] = sign[k] x[r * stride + index[k]]; index, sign: [8 * vectors], any index where the
    * sign is 0. */
-  void (*gather)(size_t rows, size_t stride, const double* x, int vectors, const int32_t* index,
+  void (*gather)(size_t rows, size_t stride, const double* x, int vectors, const int64_t* index,
                  const double* sign, double* xt);
   /** y[r * stride + index[k]] += sum of table[code[e]] xt[from[e],k], k < count */
   void (*jump)(size_t rows, const uint32_t* begin, const uint32_t* from, const uint32_t* code,
-               const double* table, const double* xt, int count, const int32_t* index,
+               const double* table, const double* xt, int count, const int64_t* index,
                size_t stride, double* y);
 
   /* Jumps between rows: the same with x and y transposed. */
 
-  /** xt[c,k] = sign[k] x[index[k] * columns + c] */
-  void (*gather_rows)(size_t columns, const double* x, int vectors, const int32_t* index,
+  /** xt[c,k] = sign[k] x[index[k] + c] */
+  void (*gather_rows)(size_t columns, const double* x, int vectors, const int64_t* index,
                       const double* sign, double* xt);
-  /** y[index[k] * columns + c] += sum of table[code[e]] xt[from[e],k] over the entries of row c, k
+  /** y[index[k] + c] += sum of table[code[e]] xt[from[e],k] over the entries of row c, k
    * < count */
   void (*jump_rows)(size_t columns, const uint32_t* begin, const uint32_t* from,
                     const uint32_t* code, const double* table, const double* xt, int count,
-                    const int32_t* index, double* y);
+                    const int64_t* index, double* y);
 } tg_ci_kernels;
 
 /** All that were compiled, best first; NULL ends. */
@@ -51,8 +52,8 @@ const tg_ci_kernels* const* tg_ci_kernel_variants(void);
 /** The best that runs here. */
 const tg_ci_kernels* tg_ci_kernels_best(void);
 
-/** tg_ci_fly_apply with these kernels. */
+/** tg_ci_fly_apply_block with these kernels. */
 tg_status tg_ci_fly_apply_by(const tg_ci_kernels* kernels, const struct tg_ci_fly* fly, int threads,
-                             const double* x, double* y);
+                             int k, const double* x, double* y, size_t ld);
 
 #endif

@@ -40,12 +40,12 @@ INLINE void multiply_rows(size_t rows, const uint32_t* begin, const uint32_t* fr
 }
 
 /* y[index[k]] += sum[k] of one vector; k < count where that is less than LANES. */
-INLINE void scatter(lanes sum, int count, const int32_t* index, double* y) {
+INLINE void scatter(lanes sum, int count, const int64_t* index, double* y) {
 #ifdef __AVX512F__
   const __mmask8 mask = (__mmask8)(count >= LANES ? 0xff : (1 << count) - 1);
-  const __m256i place = _mm256_loadu_si256((const __m256i*)index);
-  const __m512d old = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, place, y, 8);
-  _mm512_mask_i32scatter_pd(y, mask, place, _mm512_add_pd(old, (__m512d)sum), 8);
+  const __m512i place = _mm512_loadu_si512(index);
+  const __m512d old = _mm512_mask_i64gather_pd(_mm512_setzero_pd(), mask, place, y, 8);
+  _mm512_mask_i64scatter_pd(y, mask, place, _mm512_add_pd(old, (__m512d)sum), 8);
 #else
   for (int k = 0; k < LANES && k < count; k++) y[index[k]] += sum[k];
 #endif
@@ -53,7 +53,7 @@ INLINE void scatter(lanes sum, int count, const int32_t* index, double* y) {
 
 INLINE void jump_columns(size_t rows, const uint32_t* begin, const uint32_t* from,
                          const uint32_t* code, const double* table, const double* xt,
-                         const int vectors, int count, const int32_t* index, size_t stride,
+                         const int vectors, int count, const int64_t* index, size_t stride,
                          double* y) {
   for (size_t r = 0; r < rows; r++) {
     if (begin[r] == begin[r + 1]) continue;
@@ -70,14 +70,14 @@ INLINE void jump_columns(size_t rows, const uint32_t* begin, const uint32_t* fro
 }
 
 INLINE void gather_columns(size_t rows, size_t stride, const double* x, const int vectors,
-                           const int32_t* index, const double* sign, double* xt) {
+                           const int64_t* index, const double* sign, double* xt) {
   for (size_t r = 0; r < rows; r++) {
     const double* from = x + r * stride;
     double* to = xt + r * (size_t)vectors * LANES;
     for (int v = 0; v < vectors; v++) {
 #ifdef __AVX512F__
-      const __m256i place = _mm256_loadu_si256((const __m256i*)(index + v * LANES));
-      const __m512d all = _mm512_i32gather_pd(place, from, 8);
+      const __m512i place = _mm512_loadu_si512(index + v * LANES);
+      const __m512d all = _mm512_i64gather_pd(place, from, 8);
       _mm512_store_pd(to + v * LANES, _mm512_mul_pd(all, _mm512_load_pd(sign + v * LANES)));
 #else
       for (int k = v * LANES; k < (v + 1) * LANES; k++) to[k] = sign[k] * from[index[k]];
@@ -110,10 +110,10 @@ INLINE void turn(__m512d a[LANES]) {
 #endif
 
 /* 8 rows of x, times their signs, as columns of a tile. */
-INLINE void gather_eight(size_t columns, const double* x, const int32_t* index, const double* sign,
+INLINE void gather_eight(size_t columns, const double* x, const int64_t* index, const double* sign,
                          size_t width, double* xt) {
   const double* row[LANES];
-  for (int k = 0; k < LANES; k++) row[k] = x + (size_t)index[k] * columns;
+  for (int k = 0; k < LANES; k++) row[k] = x + index[k];
   size_t c = 0;
 #ifdef __AVX512F__
   for (; c + LANES <= columns; c += LANES) {
@@ -128,35 +128,34 @@ INLINE void gather_eight(size_t columns, const double* x, const int32_t* index, 
     for (int k = 0; k < LANES; k++) xt[c * width + (size_t)k] = sign[k] * row[k][c];
 }
 
-static void gather_rows(size_t columns, const double* x, int vectors, const int32_t* index,
+static void gather_rows(size_t columns, const double* x, int vectors, const int64_t* index,
                         const double* sign, double* xt) {
   for (int v = 0; v < vectors; v++)
     gather_eight(columns, x, index + v * LANES, sign + v * LANES, (size_t)vectors * LANES,
                  xt + v * LANES);
 }
 
-/* y[index[k]][0 ... 7] += sums[0 ... 7][k] */
-INLINE void add_turned(const double* sums, size_t width, int count, const int32_t* index,
-                       size_t columns, double* y) {
+/* y[index[k] + 0 ... 7] += sums[0 ... 7][k] */
+INLINE void add_turned(const double* sums, size_t width, int count, const int64_t* index,
+                       double* y) {
 #ifdef __AVX512F__
   __m512d a[LANES];
   for (size_t r = 0; r < LANES; r++) a[r] = _mm512_load_pd(sums + r * width);
   turn(a);
   for (int k = 0; k < LANES && k < count; k++) {
-    double* to = y + (size_t)index[k] * columns;
+    double* to = y + index[k];
     _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), a[k]));
   }
 #else
   for (int k = 0; k < LANES && k < count; k++)
-    for (size_t r = 0; r < LANES; r++)
-      y[(size_t)index[k] * columns + r] += sums[r * width + (size_t)k];
+    for (size_t r = 0; r < LANES; r++) y[(size_t)index[k] + r] += sums[r * width + (size_t)k];
 #endif
 }
 
 /* Eight columns at a time: their sums, then these turned into pieces of rows. */
 INLINE void jump_turned(size_t columns, const uint32_t* begin, const uint32_t* from,
                         const uint32_t* code, const double* table, const double* xt,
-                        const int vectors, int count, const int32_t* index, double* y) {
+                        const int vectors, int count, const int64_t* index, double* y) {
   const size_t width = (size_t)vectors * LANES;
   _Alignas(64) double sums[LANES * TG_CI_MOST_VECTORS * LANES] = {0};
   for (size_t c = 0; c < columns; c += LANES) {
@@ -174,11 +173,11 @@ INLINE void jump_turned(size_t columns, const uint32_t* begin, const uint32_t* f
     }
     if (rest == LANES) {
       for (int v = 0; v < vectors; v++)
-        add_turned(sums + v * LANES, width, count - v * LANES, index + v * LANES, columns, y + c);
+        add_turned(sums + v * LANES, width, count - v * LANES, index + v * LANES, y + c);
     } else {
       for (int k = 0; k < count; k++)
         for (size_t r = 0; r < rest; r++)
-          y[(size_t)index[k] * columns + c + r] += sums[r * width + (size_t)k];
+          y[(size_t)index[k] + c + r] += sums[r * width + (size_t)k];
     }
   }
 }
@@ -196,13 +195,13 @@ static void multiply(size_t rows, const uint32_t* begin, const uint32_t* from, c
   }
 }
 
-static void gather(size_t rows, size_t stride, const double* x, int vectors, const int32_t* index,
+static void gather(size_t rows, size_t stride, const double* x, int vectors, const int64_t* index,
                    const double* sign, double* xt) {
   gather_columns(rows, stride, x, vectors, index, sign, xt);
 }
 
 static void jump(size_t rows, const uint32_t* begin, const uint32_t* from, const uint32_t* code,
-                 const double* table, const double* xt, int count, const int32_t* index,
+                 const double* table, const double* xt, int count, const int64_t* index,
                  size_t stride, double* y) {
   switch ((count + LANES - 1) / LANES) {
 #define CASE(n)                                                                                    \
@@ -214,7 +213,7 @@ static void jump(size_t rows, const uint32_t* begin, const uint32_t* from, const
 
 static void jump_rows(size_t columns, const uint32_t* begin, const uint32_t* from,
                       const uint32_t* code, const double* table, const double* xt, int count,
-                      const int32_t* index, double* y) {
+                      const int64_t* index, double* y) {
   switch ((count + LANES - 1) / LANES) {
 #define CASE(n)                                                                                    \
   case n: jump_turned(columns, begin, from, code, table, xt, n, count, index, y); break;
