@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ci/observables.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "ci/density_set.h"
 
 /* Every observable, in the order of results: X(name) stands for tg_ci_observable_<name>, defined in
  * a file of its own (src/ci/observe_*.c). */
 #define TG_CI_OBSERVABLES(X)                                                                       \
-  X(occupations) X(natural) X(rdm1) X(rdm2) X(tdm1) X(radii) X(strength) X(spectroscopic)
+  X(occupations)                                                                                   \
+  X(natural)                                                                                       \
+  X(radii) X(e2) X(m1) X(e1) X(e3) X(e4) X(gt) X(fermi) X(opme) X(spectroscopic) X(strength)       \
+      X(obdm) X(rdm1) X(rdm2) X(tdm1)
 
 #define DECLARE(name) extern const tg_ci_observable tg_ci_observable_##name;
 TG_CI_OBSERVABLES(DECLARE)
@@ -130,6 +136,7 @@ tg_status tg_ci_observables_parse(const char* text, tg_ci_kind kind, bool within
       if (fits(ALL[i], kind, within) &&
           (all ? !ALL[i]->argument : (ALL[i]->can & TG_CI_USUAL) != 0))
         list.entry[list.count++] = ALL[i];
+    list.group = true;
   } else if (tg_compare_nocase(text, "none") != 0) {
     const tg_status status = add_words(text, kind, within, &list);
     if (status != TG_OK) {
@@ -155,6 +162,27 @@ static tg_ci_observable_params resolve(const tg_ci_observable_params* given,
   return params;
 }
 
+static bool is_left_out(const tg_ci_observable_list* list, size_t i, const tg_ci_problem* initial,
+                        const tg_ci_problem* final) {
+  return list->group && list->entry[i]->applies && !list->entry[i]->applies(initial, final);
+}
+
+/* One-body operators between two nuclei need the same orbitals in the same order. */
+static tg_status check_orbits(const tg_ci_problem* initial, const tg_ci_problem* final) {
+  if (initial->kind != final->kind)
+    return tg_fail(TG_ERR_INPUT, "a nucleus and a molecule have no observables between them");
+  if (initial->kind == TG_CI_MOLECULE) return TG_OK;
+  const tg_ci_shells *a = &initial->input->model.shells, *b = &final->input->model.shells;
+  bool same = a->count == b->count && a->proton_count == b->proton_count;
+  for (size_t i = 0; same && i < a->count; i++)
+    same = a->shell[i].n == b->shell[i].n && a->shell[i].l == b->shell[i].l &&
+           a->shell[i].two_j == b->shell[i].two_j && a->shell[i].species == b->shell[i].species;
+  if (same) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "the two calculations have different orbits, or in another order; solve both with "
+                 "the same interaction or orbits");
+}
+
 tg_status tg_ci_observables_check(const tg_ci_observable_list* list,
                                   const tg_ci_observable_params* params,
                                   const tg_ci_problem* initial, const tg_ci_problem* final) {
@@ -163,8 +191,10 @@ tg_status tg_ci_observables_check(const tg_ci_observable_list* list,
                       .final = {.problem = final ? final : initial},
                       .within = !final,
                       .params = &resolved};
+  TG_TRY(check_orbits(q.initial.problem, q.final.problem));
   for (size_t i = 0; i < list->count; i++) {
     q.argument = list->argument[i];
+    if (is_left_out(list, i, q.initial.problem, q.final.problem)) continue;
     if (list->entry[i]->check) TG_TRY(list->entry[i]->check(&q));
   }
   return TG_OK;
@@ -175,17 +205,22 @@ tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
                                 const tg_ci_states* final, tg_ci_tables* out) {
   tg_status status = TG_OK;
   tg_ci_tables tables = {0};
+  tg_ci_density_set* densities[3] = {NULL, NULL, NULL};
   const tg_ci_observable_params resolved = resolve(params, initial->problem);
   tg_ci_question q = {.initial = *initial,
                       .final = final ? *final : *initial,
                       .within = !final,
                       .params = &resolved,
+                      .densities = densities,
                       .tables = &tables};
+  TG_TRY(check_orbits(q.initial.problem, q.final.problem));
   for (size_t i = 0; i < list->count && status == TG_OK; i++) {
     q.argument = list->argument[i];
+    if (is_left_out(list, i, q.initial.problem, q.final.problem)) continue;
     status = list->entry[i]->compute(&q);
     if (status != TG_OK) tg_fail_context(status, "observable %s: ", list->entry[i]->name);
   }
+  for (int c = 0; c < 3; c++) tg_ci_density_set_free(densities[c]);
   if (status != TG_OK) {
     tg_ci_tables_free(&tables);
     return status;
@@ -201,6 +236,12 @@ int tg_ci_question_threads(const tg_ci_question* q) {
 #pragma omp parallel reduction(+ : count)
   count += 1;
   return q->params->threads > 0 ? q->params->threads : count;
+}
+
+int tg_ci_charge_change(const tg_ci_problem* initial, const tg_ci_problem* final) {
+  const int protons = final->particles[0] - initial->particles[0];
+  const int neutrons = final->particles[1] - initial->particles[1];
+  return protons == -neutrons && abs(protons) < 2 ? protons : INT_MAX;
 }
 
 static const tg_ci_sector* sector_of(const tg_ci_states* states, size_t level) {

@@ -39,9 +39,9 @@ typedef struct tg_ci_question {
   bool within;                 /* they are the same */
   const tg_ci_observable_params* params;
   const char* argument; /* behind the colon of NAME:ARGUMENT, or the file of FILE.opme; else NULL */
-  struct tg_ci_density_set* densities[3]; /* one-body densities, made when first asked for:
-                                             [charge change + 1], see ci/density_set.h */
-  tg_ci_tables* tables;                   /* results go here */
+  struct tg_ci_density_set** densities; /* [3], by charge change + 1: one-body densities, made when
+                                           first asked for; see ci/density_set.h */
+  tg_ci_tables* tables;                 /* results go here */
 } tg_ci_question;
 
 /** What an observable can be asked about. */
@@ -58,6 +58,9 @@ typedef struct tg_ci_observable {
   const char* argument; /* what may follow the name and a colon, for the help; NULL: nothing */
   const char* help;     /* one line, no full stop */
   unsigned can;
+  /** Whether it exists for these nuclei; "all" and "usual" leave it out where not. NULL: always.
+   */
+  bool (*applies)(const tg_ci_problem* initial, const tg_ci_problem* final);
   /** What can be refused before the states are there, such as a file that does not exist; spectra
    * of the question are NULL. May be NULL. */
   tg_status (*check)(const tg_ci_question* question);
@@ -76,6 +79,7 @@ typedef struct tg_ci_observable_list {
   const tg_ci_observable* entry[TG_CI_MOST_OBSERVABLES];
   char* argument[TG_CI_MOST_OBSERVABLES]; /* NULL: none */
   size_t count;
+  bool group; /* all or usual: those that do not apply are left out */
 } tg_ci_observable_list;
 
 /** Reads "e2,m1,FILE.opme", "all" (each that fits and needs no argument), "usual", "none"; NULL:
@@ -99,6 +103,10 @@ tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
 
 /** Threads of the question: at least 1. */
 int tg_ci_question_threads(const tg_ci_question* question);
+
+/** Protons gained from the initial to the final nucleus where a one-body operator connects them: 0,
+ * +1 (and a neutron lost), -1; otherwise another number. */
+int tg_ci_charge_change(const tg_ci_problem* initial, const tg_ci_problem* final);
 
 /** The vector of a level, [dimension of its sector's space]; the space. */
 const double* tg_ci_level_vector(const tg_ci_states* states, size_t level);

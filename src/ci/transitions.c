@@ -2,6 +2,7 @@
 #include "ci/transitions.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,15 +11,24 @@
 #include "ci/angular.h"
 #include "ci/oscillator.h"
 
+/* A neutron becomes a proton, or the other way round. */
+static bool is_beta(tg_ci_transition_kind kind) {
+  return kind == TG_CI_GAMOW_TELLER || kind == TG_CI_FERMI;
+}
+
+static int rank_of(tg_ci_transition_kind kind, int electric) {
+  return kind == TG_CI_ELECTRIC ? electric : kind == TG_CI_FERMI ? 0 : 1;
+}
+
 tg_ci_transition_parameters tg_ci_transition_defaults(tg_ci_transition_kind kind, int rank,
                                                       double hw) {
   return (tg_ci_transition_parameters){.kind = kind,
-                                       .rank = kind == TG_CI_ELECTRIC ? rank : 1,
+                                       .rank = rank_of(kind, rank),
                                        .charge = {1.5, 0.5},
                                        .g_orbital = {1, 0},
                                        .g_spin = {TG_G_SPIN_PROTON, TG_G_SPIN_NEUTRON},
                                        .hw = hw,
-                                       .charge_change = kind == TG_CI_GAMOW_TELLER ? 1 : 0};
+                                       .charge_change = is_beta(kind) ? 1 : 0};
 }
 
 void tg_ci_transition_free(tg_ci_transition* transition) {
@@ -44,10 +54,11 @@ static double element(const tg_ci_shell* a, const tg_ci_shell* b,
                       const tg_ci_transition_parameters* p) {
   /* +1 ends in a proton orbit and starts from a neutron orbit */
   const int change = b->species - a->species;
-  const int wanted = p->kind == TG_CI_GAMOW_TELLER ? p->charge_change : 0;
+  const int wanted = is_beta(p->kind) ? p->charge_change : 0;
   if (change != wanted) return 0;
   if (p->kind == TG_CI_ELECTRIC) return electric(a, b, p);
   if (a->n != b->n) return 0;
+  if (p->kind == TG_CI_FERMI) return a->l == b->l && a->two_j == b->two_j ? sqrt(a->two_j + 1) : 0;
   const double spin = tg_ci_spin_reduced(a->l, a->two_j, b->l, b->two_j);
   if (p->kind == TG_CI_GAMOW_TELLER) return 2 * spin; /* sigma = 2 s */
   return sqrt(3 / (4 * TG_PI)) *
@@ -66,11 +77,10 @@ static tg_status check(const tg_ci_transition_parameters* p) {
                    p->hw);
   if (p->kind == TG_CI_MAGNETIC && p->rank != 1)
     return tg_fail(TG_ERR_INPUT, "a magnetic operator of rank %d; only M1 is supported", p->rank);
-  if (p->kind == TG_CI_GAMOW_TELLER && p->charge_change != 1 && p->charge_change != -1)
+  if (is_beta(p->kind) && p->charge_change != 1 && p->charge_change != -1)
     return tg_fail(TG_ERR_INPUT,
-                   "a Gamow-Teller operator that changes the number of protons by %d; 1 and -1 "
-                   "are possible",
-                   p->charge_change);
+                   "a %s operator that changes the number of protons by %d; 1 and -1 are possible",
+                   p->kind == TG_CI_FERMI ? "Fermi" : "Gamow-Teller", p->charge_change);
   return TG_OK;
 }
 
@@ -79,13 +89,14 @@ tg_status tg_ci_transition_create(const tg_ci_shells* shells,
                                   tg_ci_transition* out) {
   TG_TRY(check(parameters));
   const size_t n = shells->count;
-  const bool gamow_teller = parameters->kind == TG_CI_GAMOW_TELLER;
-  tg_ci_transition made = {.rank = parameters->kind == TG_CI_ELECTRIC ? parameters->rank : 1,
-                           .charge_change = gamow_teller ? parameters->charge_change : 0,
+  const bool beta = is_beta(parameters->kind);
+  tg_ci_transition made = {.rank = rank_of(parameters->kind, parameters->rank),
+                           .charge_change = beta ? parameters->charge_change : 0,
                            .shells = n};
   made.parity = parameters->kind == TG_CI_ELECTRIC && parameters->rank % 2 ? -1 : 1;
-  if (gamow_teller)
-    snprintf(made.name, sizeof made.name, "GT%c", made.charge_change > 0 ? '+' : '-');
+  if (beta)
+    snprintf(made.name, sizeof made.name, "%s%c", parameters->kind == TG_CI_FERMI ? "F" : "GT",
+             made.charge_change > 0 ? '+' : '-');
   else if (parameters->kind == TG_CI_MAGNETIC)
     snprintf(made.name, sizeof made.name, "M1");
   else if (made.rank == 0)

@@ -12,19 +12,20 @@
 enum { TG_CI_MOST_RANK = 20 };
 
 typedef enum tg_ci_transition_kind {
-  TG_CI_ELECTRIC,    /* e r^K Y_K, e fm^K; r^2 for rank 0 */
-  TG_CI_MAGNETIC,    /* M1: sqrt(3/4pi) (g_l l + g_s s), nuclear magnetons; rank 1 */
-  TG_CI_GAMOW_TELLER /* sigma t+- : rank 1, a neutron to a proton or the other way round */
+  TG_CI_ELECTRIC,     /* e r^K Y_K, e fm^K; r^2 for rank 0 */
+  TG_CI_MAGNETIC,     /* M1: sqrt(3/4pi) (g_l l + g_s s), nuclear magnetons; rank 1 */
+  TG_CI_GAMOW_TELLER, /* sigma t+- : rank 1, a neutron to a proton or the other way round */
+  TG_CI_FERMI         /* t+- : rank 0 */
 } tg_ci_transition_kind;
 
 typedef struct tg_ci_transition_parameters {
   tg_ci_transition_kind kind;
-  int rank;
+  int rank;            /* of electric ones */
   double charge[2];    /* effective charges of proton and neutron, e */
   double g_orbital[2]; /* 1 and 0 for free nucleons */
   double g_spin[2];    /* 5.586 and -3.826 */
   double hw;           /* MeV: gives the oscillator length */
-  int charge_change;   /* of Gamow-Teller: +1 makes a proton of a neutron, -1 the other way */
+  int charge_change;   /* of beta decay: +1 makes a proton of a neutron, -1 the other way */
 } tg_ci_transition_parameters;
 
 /** Free nucleons, E2 charges 1.5 and 0.5 (those customary within one shell), hw of the nucleus. */
