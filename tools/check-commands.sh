@@ -49,7 +49,7 @@ run_commands() { # FILE
   sed -e ':join' -e '/\\$/ { N; s/\\\n *//; b join' -e '}' "$1" | while IFS= read -r command; do
     case $command in
       '' | '#'* | ./dev* | *'bench md-cpu' | *'bench motif -o'*) continue ;;
-      *'--wave'*) [ "$lapack$hdf5" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
+      *'--wave'* | *'ci transitions'*) [ "$lapack$hdf5" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
       *'ci solve'*) [ -n "$lapack" ] || { echo "  skipped: $command" && continue; } ;;
       mpirun*) [ -n "$mpi" ] || { echo "  skipped: $command" && continue; } ;;
     esac

@@ -16,8 +16,10 @@
 #define TG_CI_OBSERVABLES(X)                                                                       \
   X(occupations)                                                                                   \
   X(natural)                                                                                       \
-  X(radii) X(e2) X(m1) X(e1) X(e3) X(e4) X(gt) X(fermi) X(opme) X(spectroscopic) X(strength)       \
-      X(obdm) X(rdm1) X(rdm2) X(tdm1)
+  X(radii)                                                                                         \
+  X(e2)                                                                                            \
+  X(m1) X(e1) X(e3) X(e4) X(gt) X(fermi) X(opme) X(spectroscopic) X(strength) X(obdm) X(rdm1)      \
+      X(rdm2) X(tdm1)
 
 #define DECLARE(name) extern const tg_ci_observable tg_ci_observable_##name;
 TG_CI_OBSERVABLES(DECLARE)
@@ -162,9 +164,13 @@ static tg_ci_observable_params resolve(const tg_ci_observable_params* given,
   return params;
 }
 
-static bool is_left_out(const tg_ci_observable_list* list, size_t i, const tg_ci_problem* initial,
-                        const tg_ci_problem* final) {
-  return list->group && list->entry[i]->applies && !list->entry[i]->applies(initial, final);
+/* Whether the observable is left out of a group; what its check says, where it is not. */
+static tg_status check_one(const tg_ci_observable_list* list, size_t i, const tg_ci_question* q,
+                           bool* left_out) {
+  const tg_ci_observable* o = list->entry[i];
+  const tg_status status = o->check ? o->check(q) : TG_OK;
+  *left_out = list->group && status == TG_ERR_INPUT;
+  return *left_out ? TG_OK : status;
 }
 
 /* One-body operators between two nuclei need the same orbitals in the same order. */
@@ -194,8 +200,8 @@ tg_status tg_ci_observables_check(const tg_ci_observable_list* list,
   TG_TRY(check_orbits(q.initial.problem, q.final.problem));
   for (size_t i = 0; i < list->count; i++) {
     q.argument = list->argument[i];
-    if (is_left_out(list, i, q.initial.problem, q.final.problem)) continue;
-    if (list->entry[i]->check) TG_TRY(list->entry[i]->check(&q));
+    bool left_out;
+    TG_TRY(check_one(list, i, &q, &left_out));
   }
   return TG_OK;
 }
@@ -216,8 +222,9 @@ tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
   TG_TRY(check_orbits(q.initial.problem, q.final.problem));
   for (size_t i = 0; i < list->count && status == TG_OK; i++) {
     q.argument = list->argument[i];
-    if (is_left_out(list, i, q.initial.problem, q.final.problem)) continue;
-    status = list->entry[i]->compute(&q);
+    bool left_out;
+    status = check_one(list, i, &q, &left_out);
+    if (status == TG_OK && !left_out) status = list->entry[i]->compute(&q);
     if (status != TG_OK) tg_fail_context(status, "observable %s: ", list->entry[i]->name);
   }
   for (int c = 0; c < 3; c++) tg_ci_density_set_free(densities[c]);

@@ -58,11 +58,9 @@ typedef struct tg_ci_observable {
   const char* argument; /* what may follow the name and a colon, for the help; NULL: nothing */
   const char* help;     /* one line, no full stop */
   unsigned can;
-  /** Whether it exists for these nuclei; "all" and "usual" leave it out where not. NULL: always.
-   */
-  bool (*applies)(const tg_ci_problem* initial, const tg_ci_problem* final);
-  /** What can be refused before the states are there, such as a file that does not exist; spectra
-   * of the question are NULL. May be NULL. */
+  /** What can be refused before the states are there: a file that does not exist, nuclei that it
+   * is not for ("all" and "usual" leave it out then). Spectra of the question are NULL. May be
+   * NULL. */
   tg_status (*check)(const tg_ci_question* question);
   tg_status (*compute)(const tg_ci_question* question);
 } tg_ci_observable;
@@ -79,7 +77,7 @@ typedef struct tg_ci_observable_list {
   const tg_ci_observable* entry[TG_CI_MOST_OBSERVABLES];
   char* argument[TG_CI_MOST_OBSERVABLES]; /* NULL: none */
   size_t count;
-  bool group; /* all or usual: those that do not apply are left out */
+  bool group; /* all or usual: those whose check refuses are left out */
 } tg_ci_observable_list;
 
 /** Reads "e2,m1,FILE.opme", "all" (each that fits and needs no argument), "usual", "none"; NULL:

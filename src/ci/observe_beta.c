@@ -46,7 +46,6 @@ const tg_ci_observable tg_ci_observable_gt = {
     .name = "gt",
     .help = "B(GT) between two nuclei, without (gA/gV)^2",
     .can = TG_CI_OF_NUCLEI | TG_CI_BETWEEN | TG_CI_USUAL,
-    .applies = changes_charge,
     .check = check,
     .compute = compute_gt,
 };
@@ -54,7 +53,6 @@ const tg_ci_observable tg_ci_observable_fermi = {
     .name = "fermi",
     .help = "B(F) between two nuclei",
     .can = TG_CI_OF_NUCLEI | TG_CI_BETWEEN | TG_CI_USUAL,
-    .applies = changes_charge,
     .check = check,
     .compute = compute_fermi,
 };

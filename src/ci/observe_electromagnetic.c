@@ -26,14 +26,6 @@ static bool keeps_charge(const tg_ci_problem* initial, const tg_ci_problem* fina
   return tg_ci_charge_change(initial, final) == 0;
 }
 
-static bool has_length(const tg_ci_problem* initial, const tg_ci_problem* final) {
-  return keeps_charge(initial, final) && initial->hw > 0;
-}
-
-static bool has_dipole(const tg_ci_problem* initial, const tg_ci_problem* final) {
-  return has_length(initial, final) && initial->mass > 0 && initial->input->model.core_protons >= 0;
-}
-
 static tg_status check_charge(const tg_ci_question* q, const char* name) {
   if (keeps_charge(q->initial.problem, q->final.problem)) return TG_OK;
   return tg_fail(TG_ERR_INPUT,
@@ -56,7 +48,7 @@ static tg_status electric(const tg_ci_question* q, int rank, tg_ci_transition* o
   memcpy(t.charge, q->params->charge, sizeof t.charge);
   if (rank == 1) {
     const int z = p->input->model.core_protons + p->particles[0];
-    if (!has_dipole(p, q->final.problem))
+    if (!(p->hw > 0 && p->mass > 0) || p->input->model.core_protons < 0)
       return tg_fail(TG_ERR_INPUT,
                      "e1 needs the numbers of protons and neutrons and the oscillator energy: the "
                      "inputs do not say the core or hw");
@@ -135,7 +127,6 @@ const tg_ci_observable tg_ci_observable_e1 = {
     .name = "e1",
     .help = "B(E1) between levels of opposite parity, charges N/A and -Z/A",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN | TG_CI_BETWEEN,
-    .applies = has_dipole,
     .check = check_e1,
     .compute = compute_e1,
 };
@@ -143,7 +134,6 @@ const tg_ci_observable tg_ci_observable_e2 = {
     .name = "e2",
     .help = "quadrupole moments Q and B(E2)",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN | TG_CI_BETWEEN,
-    .applies = has_length,
     .check = check_e2,
     .compute = compute_e2,
 };
@@ -151,7 +141,6 @@ const tg_ci_observable tg_ci_observable_e3 = {
     .name = "e3",
     .help = "B(E3) between levels of opposite parity",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN | TG_CI_BETWEEN,
-    .applies = has_length,
     .check = check_e3,
     .compute = compute_e3,
 };
@@ -159,7 +148,6 @@ const tg_ci_observable tg_ci_observable_e4 = {
     .name = "e4",
     .help = "B(E4)",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN | TG_CI_BETWEEN,
-    .applies = has_length,
     .check = check_e4,
     .compute = compute_e4,
 };
@@ -167,7 +155,6 @@ const tg_ci_observable tg_ci_observable_m1 = {
     .name = "m1",
     .help = "magnetic moments mu and B(M1)",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN | TG_CI_BETWEEN,
-    .applies = keeps_charge,
     .check = check_m1,
     .compute = compute_m1,
 };

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "ci/observables.h"
 
+enum { MOST_PRINTED = 16 }; /* orbits: wider tables are in the JSON alone */
+
 /* n of each orbital of the species from the weights of its strings; weight: [strings]. */
 static void sum_orbitals(const tg_ci_strings* s, const double* weight, double* n) {
   for (size_t i = 0; i < s->count; i++) {
@@ -88,6 +90,7 @@ static tg_status compute(const tg_ci_question* q) {
   double* shells = NULL;
   TG_TRY(tg_ci_tables_add(q->tables, "occupations",
                           "Occupations: particles in each orbit (p protons, n neutrons)", &table));
+  table->printed = s->count <= MOST_PRINTED;
   tg_ci_column like = {.name = "level", .head = "#", .kind = TG_CI_COLUMN_WHOLE};
   size_t column;
   TG_TRY(tg_ci_table_column(table, like, &column));

@@ -106,12 +106,8 @@ done:
   return status;
 }
 
-static bool is_connected(const tg_ci_problem* initial, const tg_ci_problem* final) {
-  return abs(tg_ci_charge_change(initial, final)) <= 1;
-}
-
 static tg_status check_densities(const tg_ci_question* q) {
-  if (is_connected(q->initial.problem, q->final.problem)) return TG_OK;
+  if (abs(tg_ci_charge_change(q->initial.problem, q->final.problem)) <= 1) return TG_OK;
   return tg_fail(TG_ERR_INPUT,
                  "obdm: no one-body operator connects the two calculations' numbers of protons and "
                  "neutrons");
@@ -121,7 +117,6 @@ const tg_ci_observable tg_ci_observable_obdm = {
     .name = "obdm",
     .help = "reduced one-body densities of all pairs of levels",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN | TG_CI_BETWEEN,
-    .applies = is_connected,
     .check = check_densities,
     .compute = compute_densities,
 };

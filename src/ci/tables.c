@@ -188,12 +188,21 @@ static int width_of(const tg_ci_table* table, const tg_ci_column* c) {
   return (int)width;
 }
 
+/* A column that people see: with a heading, and a value somewhere. */
+static bool is_shown(const tg_ci_table* table, size_t column) {
+  const tg_ci_column* c = &table->columns[column];
+  if (!c->head[0] || column < table->key_count) return c->head[0] != '\0';
+  for (size_t r = 0; r < table->rows; r++)
+    if (!isnan(c->value[r])) return true;
+  return false;
+}
+
 static void print_table(FILE* out, const tg_ci_table* table, size_t most_rows, int* width) {
   char cell[CELL];
   fprintf(out, "\n%s\n", table->title);
   for (size_t c = 0; c < table->column_count; c++) {
     width[c] = width_of(table, &table->columns[c]);
-    if (table->columns[c].head[0]) fprintf(out, "  %*s", width[c], table->columns[c].head);
+    if (is_shown(table, c)) fprintf(out, "  %*s", width[c], table->columns[c].head);
   }
   fputc('\n', out);
   size_t done = 0;
@@ -204,7 +213,7 @@ static void print_table(FILE* out, const tg_ci_table* table, size_t most_rows, i
       break;
     }
     for (size_t c = 0; c < table->column_count; c++) {
-      if (!table->columns[c].head[0]) continue;
+      if (!is_shown(table, c)) continue;
       write_cell(table, &table->columns[c], table->columns[c].value[r], cell);
       fprintf(out, "  %*s", width[c], cell);
     }

@@ -38,7 +38,8 @@ tg_status tg_cli_ci_observables_open(const tg_cli_ci_observable_options* o,
     memcpy(p.g_orbital, g, sizeof p.g_orbital);
     memcpy(p.g_spin, g + 2, sizeof p.g_spin);
   }
-  TG_TRY(tg_ci_observables_parse(o->list, initial->kind, final == NULL, &made));
+  const char* words = o->list || !final ? o->list : "all";
+  TG_TRY(tg_ci_observables_parse(words, initial->kind, final == NULL, &made));
   const tg_status status = tg_ci_observables_check(&made, &p, initial, final);
   if (status != TG_OK) {
     tg_ci_observables_free(&made);
@@ -47,16 +48,4 @@ tg_status tg_cli_ci_observables_open(const tg_cli_ci_observable_options* o,
   *list = made;
   *params = p;
   return TG_OK;
-}
-
-const char* tg_cli_ci_observables_text(void) {
-  static char text[8192];
-  size_t used = 0;
-  const tg_ci_observable* const* all = tg_ci_observables_all();
-  text[0] = '\0';
-  for (size_t i = 0; all[i] && used < sizeof text; i++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s%s: %s", i ? "; " : "",
-                             all[i]->name, all[i]->argument ? ":" : "",
-                             all[i]->argument ? all[i]->argument : "", all[i]->help);
-  return text;
 }

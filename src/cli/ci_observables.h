@@ -10,22 +10,21 @@ typedef struct tg_cli_ci_observable_options {
   const char *list, *charges, *g;
 } tg_cli_ci_observable_options;
 
-/** The list and the parameters, and what can be refused before a solve. final is NULL within one
- * calculation. Release the list with tg_ci_observables_free. */
+/** The list (usual, or all between two calculations, where none is given) and the parameters, and
+ * what can be refused before a solve. final is NULL within one calculation. Release the list with
+ * tg_ci_observables_free. */
 tg_status tg_cli_ci_observables_open(const tg_cli_ci_observable_options* options,
                                      const tg_ci_problem* initial, const tg_ci_problem* final,
                                      int threads, tg_ci_observable_list* list,
                                      tg_ci_observable_params* params);
 
-/** The names with their help, a line each, for a verb's text; static. */
-const char* tg_cli_ci_observables_text(void);
-
 /* What one option of a list is; `field` is the member of the verb's structure. */
 /* clang-format off */
 #define TG_CLI_CI_OBSERVABLE_OPTIONS(type, field)                                                  \
   {"observables", 0, TG_CLI_TEXT, offsetof(type, field.list), "LIST",                              \
-   "what to compute from the states: names separated by commas, FILE.opme, all, usual or none "    \
-   "(default usual)", false},                                                                      \
+   "what to compute from the states, names with commas between them: occupations, e2, m1, e1, "    \
+   "e3, e4, gt, obdm, FILE.opme ...; all, usual, none (default: occupations; between two files "   \
+   "all); docs/how-to/observables.md", false},                                                     \
   {"charges", 0, TG_CLI_TEXT, offsetof(type, field.charges), "P,N",                                \
    "effective charges of proton and neutron in E2, E3, E4 (default 1.5,0.5; without a core 1,0)",  \
    false},                                                                                         \

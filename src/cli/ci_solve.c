@@ -91,6 +91,8 @@ static tg_status run(int argc, char** argv) {
 
 static const tg_cli_example examples[] = {
     {"throng ci solve -i usdb --protons 2 --neutrons 2", "the ten lowest levels of 20Ne"},
+    {"throng ci solve -i usdb --protons 4 --neutrons 4 --states 4 --observables e2,m1",
+     "24Mg with its moments and transitions"},
     {"throng ci solve -i ckpot --protons 4 --neutrons 4 --states 5 --json-file carbon.json",
      "12C; table on the terminal, and everything as JSON"},
     {"throng ci solve -i usdb --protons 4 --neutrons 4 -o mg24 --wave mg24.h5",
