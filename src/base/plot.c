@@ -160,17 +160,18 @@ static int find_numbers(const tg_plot* plot, double numbers[MOST_NUMBERS]) {
   return count;
 }
 
-/* What stands under the x axis: panels share it, so words and numbers stand under the lowest. Turned
- * names take so much of a panel's height that each has its own, and all are the same size. */
+/* What stands under the x axis: panels share it, so words and numbers stand under the lowest.
+ * Turned names take so much of a panel's height that each has its own, and all are the same size.
+ */
 static void write_x_tics(FILE* script, const tg_plot* plot, bool lowest) {
-  double numbers[MOST_NUMBERS];
+  double numbers[MOST_NUMBERS] = {0};
   const int names = plot->x_name_count;
   const int count = names > 0 ? names : plot->x_at_points ? find_numbers(plot, numbers) : 0;
   const bool shown = lowest || turns_names(plot);
   fprintf(script, "set format x %s\n", shown ? "'%g'" : "''");
   if (count == 0) return;
   fputs(turns_names(plot) ? "set xtics rotate by 50 right font ',10' ("
-                                    : "set xtics norotate font ',13' (",
+                          : "set xtics norotate font ',13' (",
         script);
   for (int i = 0; i < count; i++) {
     char words[32] = "";

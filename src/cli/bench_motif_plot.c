@@ -275,7 +275,7 @@ static void draw_tiles(const bench* b, drawing* d) {
       add_point(d, 0, label, r->x, r->left);
     snprintf(label, sizeof label, "%s, %u particles", label_of(r, name), r->particles);
     if (without != NULL && is_best_tiled(b, r))
-      add_point(d, 1, label, r->x, r->least_s / without->least_s);
+      add_point(d, 1, label, r->x, without->rate / r->rate);
   }
   snprintf(d->panel_labels[0], LABEL, "pairs that are left");
   snprintf(d->panel_labels[1], LABEL, "time with by without");

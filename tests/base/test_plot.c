@@ -115,6 +115,33 @@ static void bars_have_names(void** state) {
   assert_true(boxes >= 3);
 }
 
+/* Numbers stand under the points, once: the panels share them. Large ones at the side are powers.
+ */
+static void numbers_stand_under_points(void** state) {
+  (void)state;
+  if (gnuplot_is_missing()) skip();
+  const double x[] = {1024, 4096, 65536}, y[] = {3e5, 3e6, 3e7};
+  const tg_plot_curve curves[] = {{.x = x, .y = y, .count = 3, .dash = 5},
+                                  {.x = x, .y = y, .count = 3, .dash = 6, .panel = 1}};
+  tg_plot plot = {.title = "t",
+                  .x_label = "x",
+                  .panel_labels = {"up", "down"},
+                  .curves = curves,
+                  .curve_count = 2,
+                  .log_x = 1,
+                  .log_y = 1,
+                  .x_at_points = 1};
+  const char* svg = scratch_path(folder, "points.svg");
+  assert_int_equal(tg_plot_write(&plot, svg), TG_OK);
+  const char* text = scratch_read(svg);
+  const char* first = strstr(text, "4096<");
+  assert_non_null(first);
+  assert_null(strstr(first + 1, "4096<"));
+  assert_non_null(strstr(text, "65536<"));
+  assert_null(strstr(text, "10000<"));
+  assert_null(strstr(text, "1×10"));
+}
+
 static void what_cannot_be_drawn_is_refused(void** state) {
   (void)state;
   const tg_plot_curve curve = {.label = "", .x = X, .y = Z, .count = 2};
@@ -148,6 +175,7 @@ int main(void) {
       cmocka_unit_test(pictures_are_drawn),
       cmocka_unit_test(panels_can_share_a_span),
       cmocka_unit_test(bars_have_names),
+      cmocka_unit_test(numbers_stand_under_points),
       cmocka_unit_test(what_cannot_be_drawn_is_refused),
       cmocka_unit_test(a_missing_gnuplot_is_named),
   };
