@@ -8,11 +8,10 @@
 #include "base/rng.h"
 #include "bench/motif_figures.h"
 
-static const uint32_t PARTICLES[] = {4, 8, 12, 16, 20};
-enum { PARTICLES_COUNT = sizeof PARTICLES / sizeof *PARTICLES };
+static const uint32_t PARTICLES[TG_MOTIF_PARTICLES] = {4, 8, 12, 16, 20};
 
 /* Of figure 13: densities of about 6e-6, 1.4e-4, 1.7e-3 and 1e-2. */
-static const double SPREADS[] = {36, 20, 13, 9.5};
+static const double SPREADS[TG_MOTIF_DENSITIES] = {36, 20, 13, 9.5};
 static const double MOST_DENSITY = 1.2e-2;
 
 typedef tg_motif_figure figure_run;
@@ -178,7 +177,7 @@ static tg_status run_filter(const figure_run* f, const filter_case* what) {
 static tg_status figure7(const figure_run* f) {
   const tg_bench_motif_params* p = f->params;
   for (int o = 0; o < p->orbital_count; o++)
-    for (size_t k = 0; k < PARTICLES_COUNT; k++) {
+    for (size_t k = 0; k < TG_MOTIF_PARTICLES; k++) {
       const filter_case what = {p->rows, p->columns, PARTICLES[k], p->orbitals[o], PARTICLES[k]};
       TG_TRY(run_filter(f, &what));
     }
@@ -273,7 +272,7 @@ static tg_status run_fill(const figure_run* f, double spread) {
 }
 
 static tg_status figure13(const figure_run* f) {
-  for (size_t k = 0; k < sizeof SPREADS / sizeof *SPREADS; k++) TG_TRY(run_fill(f, SPREADS[k]));
+  for (size_t k = 0; k < TG_MOTIF_DENSITIES; k++) TG_TRY(run_fill(f, SPREADS[k]));
   return TG_OK;
 }
 

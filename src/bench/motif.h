@@ -84,6 +84,10 @@ bool tg_bench_motif_named(const tg_bench_motif_params* params, const char* versi
  */
 bool tg_bench_motif_has_version(int figure, const tg_bench_motif_params* params);
 
+/** About how long an experiment takes if every run takes budget_s: seconds. Runs that the case is
+ * too small for take less; those that cannot be cut (scans, items), more. */
+double tg_bench_motif_seconds(int figure, const tg_bench_motif_params* params);
+
 /** What an experiment needs, before anything is allocated: TG_ERR_INPUT for numbers out of range, a
  * backend or version that is not known; TG_ERR_MACHINE where a backend that was named does not run
  * here, or the memory is too small. */

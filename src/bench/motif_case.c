@@ -291,10 +291,29 @@ static size_t next_rows(const tg_motif_case* c, const trial* t, size_t all) {
 static size_t next_size(const tg_motif_case* c, bool rows, const trial* t, size_t all) {
   const double limit = c->params->limit_s, seconds = t->seconds;
   if (t->size >= all) return seconds > limit ? 0 : all;
-  if (rows && !c->whole) return seconds > limit ? 0 : next_rows(c, t, all);
+  if (rows) return seconds > limit ? 0 : next_rows(c, t, all);
   if (seconds * (double)all / (double)t->size <= limit) return all;
   if (8 * seconds > limit) return 0;
   return 8 * t->size < all ? 8 * t->size : all;
+}
+
+static int compare(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+/* As next_size; but what is too slow by one run is so by the median of three. */
+static tg_status find_next(const tg_motif_case* c, const tg_motif_entry* e, trial* t, size_t all,
+                           size_t* next) {
+  const bool rows = of_pairs(e);
+  double seconds[3] = {t->seconds};
+  *next = next_size(c, rows, t, all);
+  if (*next > 0 || t->seconds > 4 * c->params->limit_s) return TG_OK;
+  for (int k = 1; k < 3; k++) TG_TRY(time_once(e, c->params->threads, &seconds[k]));
+  qsort(seconds, 3, sizeof *seconds, compare);
+  t->seconds = seconds[1];
+  *next = next_size(c, rows, t, all);
+  return TG_OK;
 }
 
 /* The shorter of two runs where they are short: one that was disturbed would cut the rows. */
@@ -310,22 +329,28 @@ static tg_status time_trial(const tg_motif_case* c, const tg_motif_entry* e, dou
 /* Finds out how much a run may do, or that the version is too slow. */
 static tg_status warm_up(tg_motif_case* c, tg_motif_entry* e) {
   const bool rows = of_pairs(e);
-  const size_t all = rows ? e->rows : e->items, least = rows ? 16 : 4096;
+  const size_t all = rows ? e->rows : e->items;
+  const size_t least = !rows ? 4096 : c->least_rows > 0 ? c->least_rows : 16;
   trial t = {.size = set_size(c, e, all < least ? all : least)};
   size_t next = t.size;
   TG_TRY(time_once(e, c->params->threads, &t.seconds)); /* which may load a kernel */
+  if (t.seconds > 4 * c->params->limit_s)
+    TG_TRY(time_once(e, c->params->threads, &t.seconds)); /* and then took longer for it */
   if (t.seconds <= 4 * c->params->limit_s) {
     TG_TRY(time_trial(c, e, &t.seconds));
-    while ((next = next_size(c, rows, &t, all)) > t.size) {
+    TG_TRY(find_next(c, e, &t, all, &next));
+    while (next > t.size) {
       const trial before = t;
       t = (trial){set_size(c, e, next), before.size, 0, before.seconds};
       TG_TRY(time_trial(c, e, &t.seconds));
       const double share = before.seconds * (double)t.size / (double)before.size;
-      if (!rows || c->whole || !is_beyond_budget(c, &before)) continue;
-      if (t.seconds <= c->params->budget_s || t.seconds <= 0.5 * share) continue;
-      next = set_size(c, e, before.size); /* the rows do cost their share */
-      t = before;
-      break;
+      if (rows && is_beyond_budget(c, &before) && t.seconds > c->params->budget_s &&
+          t.seconds > 0.5 * share) {
+        next = set_size(c, e, before.size); /* the rows do cost their share */
+        t = before;
+        break;
+      }
+      TG_TRY(find_next(c, e, &t, all, &next));
     }
   }
   if (t.size == next && t.seconds <= c->params->limit_s) return TG_OK;
@@ -334,11 +359,6 @@ static tg_status warm_up(tg_motif_case* c, tg_motif_entry* e) {
            t.seconds * (double)all / (double)t.size, c->params->limit_s, t.size, all,
            rows ? "rows" : "items", t.seconds);
   return TG_OK;
-}
-
-static int compare(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
 }
 
 static tg_status prepare(tg_motif_case* c, tg_motif_entry* e) {

@@ -63,7 +63,7 @@ typedef struct tg_motif_case {
   int d;
   tg_states rows, columns; /* in host memory */
   tg_spans spans;          /* of tiles; empty: none */
-  bool whole;              /* the rows are not cut */
+  size_t least_rows;       /* of pairs, that are run at least; 0: 16 */
   uint64_t* offsets;       /* [rows + 1], host: of all hits, where a fill is timed */
   uint32_t *narrow, *bins; /* host */
   double *values, *x, *y;

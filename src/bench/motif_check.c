@@ -82,8 +82,7 @@ static bool table_has(const tg_motif_table* t, int figure, const tg_bench_motif_
   const bool reduce = any || figure == 15;
 #define LOOK(type, list, asked, all)                                                               \
   for (const type* v = (asked) ? t->list : NULL; v && v->name; v++)                                \
-    if (((all) || !tg_motif_version_slow(v->name)) && tg_bench_motif_named(p, v->name))            \
-      return true;
+    if (((all) || !tg_motif_version_slow(v->name)) && tg_bench_motif_named(p, v->name)) return true;
   LOOK(tg_filter_version, filters, any || figure != 11, seven)
   LOOK(tg_fill_version, fills, fill, false)
   LOOK(tg_collect_version, collects, fill, false)
@@ -103,6 +102,55 @@ bool tg_bench_motif_has_version(int figure, const tg_bench_motif_params* params)
   for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++)
     if (is_used(params, *t) && table_has(*t, figure, params)) return true;
   return false;
+}
+
+/* Cases of an experiment, as bench/motif.c makes them. */
+static int cases_of(int figure, const tg_bench_motif_params* p) {
+  int count = 0;
+  switch (figure) {
+    case 7: return TG_MOTIF_PARTICLES * p->orbital_count;
+    case 8:
+      for (size_t part = 256; part >= 1; part /= 4)
+        count += part == 1 || (p->rows / part >= 1024 && p->columns / part >= 1024);
+      return count * p->orbital_count;
+    case 11:
+      for (size_t n = 1024; n <= p->items; n *= 4) count++;
+      return count;
+    case 13: return TG_MOTIF_DENSITIES;
+    case 15:
+      for (uint32_t m = 8; m <= p->sums; m *= 2) count++;
+      return count;
+    default: return p->d > 0 ? 2 : 6;
+  }
+}
+
+/* Versions that are run in the cases of an experiment, of all backends. */
+static int runs_of(int figure, const tg_bench_motif_params* p) {
+  const int cases = cases_of(figure, p);
+  int count = 0;
+#define COUNT(type, list, asked, all, times)                                                       \
+  for (const type* v = (asked) ? (*t)->list : NULL; v && v->name; v++)                             \
+    if (((all) || !tg_motif_version_slow(v->name)) && tg_bench_motif_named(p, v->name))            \
+      count += (times);
+  for (const tg_motif_table* const* t = tg_motif_tables(); *t != NULL; t++) {
+    if (!is_used(p, *t)) continue;
+    COUNT(tg_filter_version, filters, figure != 11 && figure != 15, figure == 7,
+          figure == TG_BENCH_MOTIF_TILES ? 2 * cases : cases)
+    COUNT(tg_fill_version, fills, figure == 13, false, cases)
+    COUNT(tg_collect_version, collects, figure == 13, false, cases)
+    COUNT(tg_scan_version, scans, figure == 11, true, cases)
+    COUNT(tg_reduce_version, reduces, figure == 15, true, cases)
+    COUNT(tg_dense_version, denses, figure == 15, true, cases)
+    COUNT(tg_filter_version, filters, figure == 15, false, 1) /* beside the fused chain */
+    COUNT(tg_expect_version, expects, figure == 15, false, 1)
+  }
+#undef COUNT
+  return count;
+}
+
+double tg_bench_motif_seconds(int figure, const tg_bench_motif_params* params) {
+  enum { OTHERS = 4 }; /* runs that find out how much is run, and the one that is checked */
+  return runs_of(figure, params) * (params->repeats + OTHERS) * params->budget_s;
 }
 
 static tg_status check_numbers(const tg_bench_motif_params* p) {

@@ -6,6 +6,7 @@
 #include "bench/motif_case.h"
 
 enum { TG_MOTIF_FILL_STATES = 65536, TG_MOTIF_TILE_STATES = 262144 };
+enum { TG_MOTIF_PARTICLES = 5, TG_MOTIF_DENSITIES = 4 }; /* cases of figures 7 and 13 */
 
 typedef struct tg_motif_figure {
   int figure;

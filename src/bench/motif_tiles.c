@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/rng.h"
 #include "bench/motif_figures.h"
 
 static tg_status gather(tg_states* states, const tg_tiling* tiling) {
@@ -14,9 +15,52 @@ static tg_status gather(tg_states* states, const tg_tiling* tiling) {
   return TG_OK;
 }
 
+static void swap_tiles(uint32_t* places, const tg_tiling* tiling, tg_rng* rng) {
+  for (uint32_t t = 0; t < tiling->tile_count; t++) places[t] = t;
+  for (uint32_t t = tiling->tile_count; t > 1; t--) {
+    const uint32_t other = (uint32_t)(tg_rng_bits(rng) % t), place = places[t - 1];
+    places[t - 1] = places[other];
+    places[other] = place;
+  }
+}
+
+/* The tiles in any order, so that the first ones, which is what a run is cut to, stand for all. */
+static tg_status shuffle(tg_tiling* tiling) {
+  const size_t tiles = tiling->tile_count, g = (size_t)tiling->group_count;
+  const size_t states = tiles > 0 ? tiling->start[tiles] : 0;
+  tg_rng rng = tg_rng_stream(3, TG_RNG_TEST, tiles);
+  tg_tiling to = *tiling;
+  uint32_t* places = NULL;
+  to.order = to.start = NULL;
+  to.least = to.most = NULL;
+  tg_status status = TG_ALLOCATE(tiles, "tiles", &places);
+  if (status == TG_OK) status = TG_ALLOCATE(states, "states of tiles", &to.order);
+  if (status == TG_OK) status = TG_ALLOCATE(tiles + 1, "tiles", &to.start);
+  if (status == TG_OK) status = TG_ALLOCATE(tiles * g, "tiles", &to.least);
+  if (status == TG_OK) status = TG_ALLOCATE(tiles * g, "tiles", &to.most);
+  if (status == TG_OK) swap_tiles(places, tiling, &rng);
+  for (size_t t = 0; t < tiles && status == TG_OK; t++) {
+    const uint32_t from = places[t], begin = tiling->start[from];
+    const uint32_t count = tiling->start[from + 1] - begin;
+    to.start[t + 1] = to.start[t] + count;
+    memcpy(to.order + to.start[t], tiling->order + begin, count * sizeof *to.order);
+    memcpy(to.least + t * g, tiling->least + from * g, g);
+    memcpy(to.most + t * g, tiling->most + from * g, g);
+  }
+  TG_FREE(places);
+  if (status == TG_OK) {
+    tg_tiling_free(tiling);
+    *tiling = to;
+  } else {
+    tg_tiling_free(&to);
+  }
+  return status;
+}
+
 static tg_status make_tiles(tg_motif_case* c) {
   tg_tiling rows = {0}, columns = {0};
   tg_status status = tg_tiling_make(&c->rows, TG_TILES_GROUPS, TG_TILES_SIZE, &rows);
+  if (status == TG_OK) status = shuffle(&rows);
   if (status == TG_OK) status = tg_tiling_make_like(&c->columns, &rows, TG_TILES_SIZE, &columns);
   if (status == TG_OK) status = tg_spans_make(&rows, &columns, c->d, &c->spans);
   if (status == TG_OK) status = gather(&c->rows, &rows);
@@ -33,7 +77,7 @@ static tg_status run_tiles(const tg_motif_figure* f, uint32_t particles, double 
   TG_TRY(TG_ALLOCATE(1, "a case", &c));
   c->params = p;
   c->d = d;
-  c->whole = true; /* the first tiles stand for nothing */
+  c->least_rows = 8 * TG_TILES_SIZE; /* of fewer tiles the share that is skipped says little */
   tg_status status = tg_motif_case_states(c, p->rows < most ? p->rows : most,
                                           p->columns < most ? p->columns : most, particles,
                                           p->orbitals[0], spread);

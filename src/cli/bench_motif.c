@@ -2,6 +2,7 @@
 #include "cli/bench_motif.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,9 +51,11 @@ static const tg_cli_option options[] = {
     {"repeats", 0, TG_CLI_INT, offsetof(fields, repeats), "N",
      "measurements of each version, in turns (default 5)", false},
     {"budget", 0, TG_CLI_DOUBLE, offsetof(fields, budget), "S",
-     "seconds of one measurement: rows are cut to that (default 0.1)", false},
+     "seconds of one measurement: rows of pairs are cut to that (default 0.1)", false},
     {"limit", 0, TG_CLI_DOUBLE, offsetof(fields, limit), "S",
-     "a version that takes longer for one measurement is left out (default 2)", false},
+     "a version that takes longer for one measurement, by the median of three, is left out "
+     "(default 2)",
+     false},
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL,
      "print one JSON object per measurement, no table", false},
     {"json-lines", 0, TG_CLI_TEXT, offsetof(fields, json_lines), "FILE",
@@ -263,6 +266,18 @@ static tg_status finish(tg_cli_motif_bench* b, outputs* out, tg_status status, c
   return status != TG_OK || fault[0] == '\0' ? status : tg_fail(TG_ERR_MACHINE, "%s", fault);
 }
 
+/* How long it may take, before it begins. */
+static void print_duration(const fields* f, const tg_bench_motif_params* p) {
+  double seconds = 0;
+  for (const int* figure = tg_bench_motif_figures; *figure >= 0; figure++)
+    if (chosen(f, p, *figure)) seconds += tg_bench_motif_seconds(*figure, p);
+  printf(
+      "this takes up to about %.0f %s; less with a smaller --budget, fewer --repeats, one "
+      "--figure, fewer --backend\n",
+      seconds < 120 ? ceil(seconds) : ceil(seconds / 60), seconds < 120 ? "s" : "minutes");
+  fflush(stdout);
+}
+
 static tg_status run(int argc, char** argv) {
   const tg_cli_machine machine = tg_cli_machine_query();
   fields f = {.figure = "all",
@@ -295,6 +310,7 @@ static tg_status run(int argc, char** argv) {
   if (!b.json) {
     printf("throng %s, %s, %d threads\n", TG_VERSION, machine.cpu_model, b.params.threads);
     tg_cli_motif_print_backends(&b);
+    print_duration(&f, &b.params);
   }
   char fault[1024] = "";
   const tg_status status = run_figures(&b, &f, out.folder, fault, sizeof fault);
@@ -307,7 +323,7 @@ static const tg_cli_example examples[] = {
     {"throng bench motif -o build/motif",
      "all, with every backend that runs here: table, JSON lines, and plots"},
     {"throng bench motif --figure 11 --backend ref,omp --items 100000",
-     "two backends side by side, and where a parallel scan pays"},
+     "scans of two backends side by side, by length"},
     {"throng bench motif --figure tiles --backend omp --states 8192",
      "what tiles that are skipped gain"},
     {NULL, NULL},

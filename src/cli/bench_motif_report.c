@@ -257,7 +257,7 @@ static void summarise_tiles(const bench* b) {
       if (strcmp(r->backend, with->backend) != 0 || strcmp(r->version, with->version) != 0)
         continue;
       printf("%-13s %-20s %9u %2d %11.3f %16.3f\n", r->backend, r->version, r->particles, r->d,
-             with->left, with->least_s / r->least_s);
+             with->left, r->rate / with->rate);
     }
   }
 }

@@ -47,14 +47,19 @@ static const char* packages_of(const tg_motif_table* t) {
 }
 
 /* Why a module that could run on a GPU runs on the host. */
-static void advise_on_gpu(const tg_motif_table* t, char* out, size_t size) {
+static void advise_on_gpu(const tg_motif_table* t, const char* words, char* out, size_t size) {
   const bool gcc = is(t, "acc") || is(t, "offload");
-  if (!has_nvidia_driver())
+  if (gcc && strstr(words, "no code for a GPU"))
+    snprintf(
+        out, size,
+        "on a GPU: install its compiler's code for NVIDIA (Debian: gcc-12-offload-nvptx), then "
+        "build throng anew");
+  else if (!has_nvidia_driver())
     snprintf(out, size, "on a GPU: no NVIDIA driver is loaded here (/dev/nvidiactl is missing)");
   else if (gcc)
     snprintf(out, size,
              "on a GPU: not chosen by %s, or its run-time library lacks the plugin (Debian: "
-             "libgomp-plugin-nvptx1), or throng was built without gcc-12-offload-nvptx",
+             "libgomp-plugin-nvptx1)",
              is(t, "acc") ? "$ACC_DEVICE_TYPE" : "$OMP_TARGET_OFFLOAD");
   else
     snprintf(out, size,
@@ -72,7 +77,7 @@ static facts ask(const tg_motif_table* t) {
   if (!f.works && strstr(f.words, "built without it"))
     snprintf(f.advice, sizeof f.advice, "%s", packages_of(t));
   if (f.works && t->host && !is(t, "ref") && !is(t, "omp"))
-    advise_on_gpu(t, f.advice, sizeof f.advice);
+    advise_on_gpu(t, f.words, f.advice, sizeof f.advice);
   return f;
 }
 

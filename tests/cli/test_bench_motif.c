@@ -172,6 +172,41 @@ static void rectangles_and_other_operators(void** state) {
   assert_non_null(strstr(output, "time with/without"));
 }
 
+/* Tiles are cut to the budget as well: some of the rows stand for all. How long a run may take is
+ * said at its beginning. */
+static void tiles_keep_the_budget(void** state) {
+  (void)state;
+  const char* words =
+      "--figure tiles --backend omp --version =bits --states 16384 -d 2 "
+      "--repeats 1 --budget 1e-6";
+  char line[300];
+  int tiled = 0, cut = 0;
+  snprintf(line, sizeof line, "%s --json 2>&1", words);
+  assert_int_equal(run(line), 0);
+  for (char* at = strtok(output, "\n"); at != NULL; at = strtok(NULL, "\n")) {
+    if (!says(at, "benchmark", "motif") || strncmp(value(at, "tiled"), "true", 4) != 0) continue;
+    tiled++;
+    cut += number(at, "work") < 16384.0 * 16384.0;
+    assert_true(number(at, "work") >= 1024.0 * 16384.0);
+  }
+  assert_true(tiled == 2 && cut == 2); /* of 8 and of 16 particles */
+  snprintf(line, sizeof line, "%s 2>&1", words);
+  assert_int_equal(run(line), 0);
+  assert_non_null(strstr(output, "this takes up to about 1 s"));
+}
+
+/* Versions by several words, and by whole names. */
+static void versions_are_chosen_by_words(void** state) {
+  (void)state;
+  assert_int_equal(run("--figure 13 --backend omp --version '=bits,private' --states 1024 "
+                       "--repeats 1 --budget 1e-4 2>&1"),
+                   0);
+  assert_non_null(strstr(output, "omp           count     bits  "));
+  assert_non_null(strstr(output, "collect   word64 private"));
+  assert_null(strstr(output, "bits early"));
+  assert_null(strstr(output, "cursor"));
+}
+
 static void refused(const char* words, int code, const char* message) {
   if (run(words) != code || strstr(output, message) == NULL)
     fail_msg("%s: exit code %d with '%s' was expected, not: %s", words, code, message, output);
@@ -341,6 +376,8 @@ int main(void) {
       cmocka_unit_test(dense_sums_by_every_backend),
       cmocka_unit_test(slow_versions_are_left_out),
       cmocka_unit_test(rectangles_and_other_operators),
+      cmocka_unit_test(tiles_keep_the_budget),
+      cmocka_unit_test(versions_are_chosen_by_words),
       cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(earlier_lines_are_kept),
       cmocka_unit_test(outputs_are_looked_at_first),

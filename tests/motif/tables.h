@@ -39,8 +39,7 @@ static inline bool tables_left_out(const char* version) {
     const size_t length = strcspn(rest, ",");
     snprintf(words, sizeof words, "%.*s", (int)length, rest);
     rest += length + (rest[length] == ',');
-    wanted =
-        words[0] == '=' ? strcmp(version, words + 1) == 0 : words[0] && strstr(version, words);
+    wanted = words[0] == '=' ? strcmp(version, words + 1) == 0 : words[0] && strstr(version, words);
   }
   if (wanted && getenv("TG_TEST_NAMES") != NULL) {
     printf("  %s\n", version);

@@ -25,7 +25,9 @@
 #define ACC_BLOCKS(count, ...)                                                                     \
   TG_PRAGMA(acc parallel loop gang num_gangs(count) num_workers(8) vector_length(32)               \
                 deviceptr(__VA_ARGS__))
-#define ACC_SERIAL(...) TG_PRAGMA(acc serial deviceptr(__VA_ARGS__))
+/* One thread: `acc serial` would do, but GCC warns at each that a warp has 32 lanes. */
+#define ACC_SERIAL(...)                                                                            \
+  TG_PRAGMA(acc parallel num_gangs(1) num_workers(1) vector_length(32) deviceptr(__VA_ARGS__))
 
 /* A level of the sweep, queued behind the one before on an asynchronous queue. */
 #define ACC_LEVEL(count, ...)                                                                      \

@@ -135,15 +135,22 @@ void* tg_acc_staging(size_t bytes) {
   return room;
 }
 
+#ifdef TG_MODULE_FOR /* by the build: whose machine code is in it, beside the host's */
+#define BUILT_FOR ", " TG_MODULE_FOR
+#else
+#define BUILT_FOR ""
+#endif
+
 static void describe(char* out, size_t size) {
 #ifdef _OPENACC
   if (on_device) {
     const char* name = acc_get_property_string(acc_get_device_num(acc_device_nvidia),
                                                acc_device_nvidia, acc_property_name);
-    snprintf(out, size, "OpenACC by GCC %s, on %s", __VERSION__, name ? name : "a GPU");
+    snprintf(out, size, "OpenACC by GCC %s" BUILT_FOR ", on %s", __VERSION__,
+             name ? name : "a GPU");
     return;
   }
-  snprintf(out, size, "OpenACC by GCC %s, on the host, one thread", __VERSION__);
+  snprintf(out, size, "OpenACC by GCC %s" BUILT_FOR ", on the host, one thread", __VERSION__);
 #else
   snprintf(out, size, "OpenACC's source without its directives, on the host, one thread");
 #endif

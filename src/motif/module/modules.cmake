@@ -116,12 +116,13 @@ if(TG_ACC_COMPILER)
   tg_try_module(${TG_ACC_COMPILER} acc.c host -fopenacc -foffload=disable)
   if(works)
     list(APPEND nvptx_by acc)
-    tg_add_module(${TG_MODULE_BUILD_DIR} acc acc ${TG_ACC_COMPILER} FLAGS -fopenacc ${TG_NVPTX}
+    tg_add_module(${TG_MODULE_BUILD_DIR} acc acc ${TG_ACC_COMPILER}
+      FLAGS -fopenacc ${TG_NVPTX} -DTG_MODULE_FOR="code for NVIDIA sm_80 and later"
       LINK -Wl,-z,notext)
     list(APPEND said "acc (host, NVIDIA)")
   elseif(host)
     tg_add_module(${TG_MODULE_BUILD_DIR} acc acc ${TG_ACC_COMPILER}
-      FLAGS -fopenacc -foffload=disable)
+      FLAGS -fopenacc -foffload=disable -DTG_MODULE_FOR="no code for a GPU")
     list(APPEND said "acc (host)")
   endif()
 endif()
@@ -132,11 +133,11 @@ if(TG_OFFLOAD_COMPILER)
   if(works)
     list(APPEND nvptx_by offload)
     tg_add_module(${TG_MODULE_BUILD_DIR} offload offload ${TG_OFFLOAD_COMPILER}
-      FLAGS -fopenmp ${TG_NVPTX} LINK -Wl,-z,notext)
+      FLAGS -fopenmp ${TG_NVPTX} -DTG_MODULE_FOR="code for NVIDIA sm_80 and later" LINK -Wl,-z,notext)
     list(APPEND said "offload (host, NVIDIA)")
   elseif(host)
     tg_add_module(${TG_MODULE_BUILD_DIR} offload offload ${TG_OFFLOAD_COMPILER}
-      FLAGS -fopenmp -foffload=disable)
+      FLAGS -fopenmp -foffload=disable -DTG_MODULE_FOR="no code for a GPU")
     list(APPEND said "offload (host)")
   endif()
 endif()

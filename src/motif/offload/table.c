@@ -162,9 +162,15 @@ void* tg_offload_staging(size_t bytes) {
 #define ON_HOST "the host"
 #endif
 
+#ifdef TG_MODULE_FOR /* by the build: whose machine code is in it, beside the host's */
+#define BUILT_FOR ", " TG_MODULE_FOR
+#else
+#define BUILT_FOR ""
+#endif
+
 static void describe(char* out, size_t size) {
 #ifdef _OPENMP
-  snprintf(out, size, "OpenMP target by %s %s, on %s",
+  snprintf(out, size, "OpenMP target by %s %s" BUILT_FOR ", on %s",
 #ifdef __clang__
            "Clang", __clang_version__,
 #else
