@@ -144,39 +144,19 @@ static tg_status make_spans(build* b, size_t row_chunk, size_t column_chunk, tg_
   return TG_OK;
 }
 
-/* The best filter, and the ordered fill and the scan that go with it. */
-static const tg_filter_version* choose_filter(const tg_motif_table* table, const tg_pairs* pairs,
-                                              const tg_fill_version** fill) {
-  const bool one_word = pairs->rows.words == 1;
-  for (int pass = 0; pass < 2; pass++)
-    for (const tg_filter_version* v = table->filters; v->name; v++) {
-      if (v->refuses && v->refuses(pairs)) continue;
-      if (pass == 0 && strcmp(v->method, one_word ? "bits" : "word64") != 0) continue;
-      for (*fill = table->fills; (*fill)->name; (*fill)++)
-        if ((*fill)->ordered && strcmp((*fill)->method, v->method) == 0 &&
-            !((*fill)->refuses && (*fill)->refuses(pairs)))
-          return v;
-    }
-  return NULL;
-}
-
 static tg_status find_hits(build* b, const tg_pairs* pairs) {
-  const tg_motif_table* table = tg_motif_table_find("omp");
-  if (!table) table = tg_motif_table_find("ref");
-  const tg_fill_version* fill = NULL;
-  const tg_filter_version* filter = choose_filter(table, pairs, &fill);
-  const tg_scan_version* scan = table->scans;
-  if (!filter) return tg_fail(TG_ERR_INTERNAL, "no filter for these states");
+  tg_motif_way way;
   void* scratch = NULL;
-  TG_TRY(filter->count(pairs, b->counts));
-  TG_TRY(tg_allocate(scan->scratch ? scan->scratch(pairs->rows.count, sizeof(uint64_t)) : 0, 1,
-                     "scan", &scratch));
+  TG_TRY(tg_motif_choose_way(pairs, &way));
+  TG_TRY(way.filter->count(pairs, b->counts));
+  TG_TRY(tg_allocate(way.scan->scratch ? way.scan->scratch(pairs->rows.count, sizeof(uint64_t)) : 0,
+                     1, "scan", &scratch));
   tg_status status =
-      scan->offsets(pairs->rows.count, b->counts, b->offsets, scratch, pairs->threads);
+      way.scan->offsets(pairs->rows.count, b->counts, b->offsets, scratch, pairs->threads);
   tg_free(scratch);
   TG_TRY(status);
   TG_TRY(TG_RESERVE((size_t)b->offsets[pairs->rows.count], "hits", &b->hits, &b->hits_room));
-  return fill->fill(pairs, b->offsets, b->cursor, b->hits);
+  return way.fill->fill(pairs, b->offsets, b->cursor, b->hits);
 }
 
 static double element(const build* b, uint64_t bra, uint64_t ket) {

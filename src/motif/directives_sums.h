@@ -249,6 +249,23 @@ static inline uint32_t tg_private_blocks(size_t count) {
     return TG_OK;                                                                                  \
   }
 
+/* What no GPU should be asked for, and why: answers of tg_reduce_version.refuses and of
+ * tg_dense_version.refuses. */
+enum { TG_MOST_SCALARS = 512, TG_MOST_CLAUSE = 256 };
+static inline const char* tg_refuse_scalars(uint32_t m) {
+  return m > TG_MOST_SCALARS ? "more than 512 scalars, at eight in a pass" : NULL;
+}
+static inline const char* tg_refuse_private(uint32_t m) {
+  return m > TG_PRIVATE_SUMS ? "more than 256 sums for a team" : NULL;
+}
+static inline const char* tg_refuse_clause(uint32_t m) {
+  return m > TG_MOST_CLAUSE ? "an array of more than 256 sums for each thread" : NULL;
+}
+static inline const char* tg_refuse_many_moved(const tg_pairs* pairs) {
+  if (pairs && pairs->d > TG_DIFFERENCE_MOST) return "more than 8 particles may have moved";
+  return tg_pairs_need_word64(pairs);
+}
+
 /* Parts of a fixed number, whatever the device, so that sums have the same bits each time; their
  * sums lie side by side, [m, parts], so that neighbours load and store neighbouring memory. Joined
  * in two steps: groups of TG_GROUP parts, then the groups. */
@@ -265,6 +282,15 @@ static inline uint32_t tg_groups_of(uint32_t parts) { return (parts + TG_GROUP -
 static inline size_t tg_parts_bytes(size_t count, size_t sums) {
   const uint32_t parts = tg_parts_of(count, sums);
   return (parts + (size_t)tg_groups_of(parts)) * sums * sizeof(double);
+}
+
+/* The room of parts: tg_reduce_version.scratch, and that of a tg_expect_version. */
+static inline size_t tg_reduce_chunk_bytes(size_t count, uint32_t m, int threads) {
+  (void)threads;
+  return tg_parts_bytes(count, m);
+}
+static inline size_t tg_expect_part_bytes(const tg_expectation* what) {
+  return tg_parts_bytes(what->pairs.rows.count, TG_OPERATOR_COUNT * (size_t)what->m);
 }
 
 /** A function id that joins parts. */

@@ -50,6 +50,28 @@ const tg_motif_table* tg_motif_table_find(const char* name) {
   return NULL;
 }
 
+static const tg_fill_version* ordered_fill(const tg_pairs* pairs, const char* method) {
+  for (const tg_fill_version* v = tg_motif_table_omp.fills; v->name != NULL; v++)
+    if (v->ordered && strcmp(v->method, method) == 0 &&
+        (v->refuses == NULL || v->refuses(pairs) == NULL))
+      return v;
+  return NULL;
+}
+
+tg_status tg_motif_choose_way(const tg_pairs* pairs, tg_motif_way* out) {
+  const char* best = pairs->rows.words == 1 ? "bits" : "word64";
+  for (int any = 0; any < 2; any++)
+    for (const tg_filter_version* v = tg_motif_table_omp.filters; v->name != NULL; v++) {
+      if (v->refuses != NULL && v->refuses(pairs) != NULL) continue;
+      if (!any && strcmp(v->method, best) != 0) continue;
+      const tg_fill_version* fill = ordered_fill(pairs, v->method);
+      if (fill == NULL) continue;
+      *out = (tg_motif_way){v, fill, tg_motif_table_omp.scans};
+      return TG_OK;
+    }
+  return tg_fail(TG_ERR_INPUT, "states without bits, low words and lists: no filter takes them");
+}
+
 static tg_status host_allocate(size_t bytes, const char* what, void** out) {
   return tg_allocate(bytes, 1, what, out);
 }

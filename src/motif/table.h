@@ -59,6 +59,18 @@ void tg_motif_tables_limit(const char* names);
 /** By name; NULL for an unknown one. */
 const tg_motif_table* tg_motif_table_find(const char* name);
 
+/** Functions that find all hits of pairs in host memory, row by row, each row's in the order of its
+ * columns. */
+typedef struct tg_motif_way {
+  const tg_filter_version* filter;
+  const tg_fill_version* fill; /* ordered; of the filter's method */
+  const tg_scan_version* scan; /* of counts into offsets */
+} tg_motif_way;
+
+/** The fastest such way of backend omp: by the bits where they are one word, else by the low word
+ * (docs/motifs.md). No module is loaded for it. TG_ERR_INPUT where the pairs lack what it takes. */
+tg_status tg_motif_choose_way(const tg_pairs* pairs, tg_motif_way* out);
+
 /** Host memory, for the tables of host backends. */
 extern const tg_motif_memory tg_motif_host_memory;
 

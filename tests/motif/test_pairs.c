@@ -473,6 +473,39 @@ static void long_rows_are_filled(void** state) {
   if (!tried) skip();
 }
 
+/* What is chosen for pairs in host memory finds all hits in order, for one word and for more. */
+static void the_chosen_way_finds_the_hits(void** state) {
+  (void)state;
+  for (uint32_t orbitals = 60; orbitals <= 200; orbitals += 70) {
+    const tg_states_params params = {150, 6, orbitals, 12, orbitals};
+    tg_pairs pairs = {.d = 2, .once = true, .threads = 2};
+    tg_motif_way way;
+    expected e;
+    assert_int_equal(tg_states_random(&params, &pairs.rows), TG_OK);
+    pairs.columns = pairs.rows;
+    expect_hits(&pairs, &e);
+    assert_int_equal(tg_motif_choose_way(&pairs, &way), TG_OK);
+    assert_string_equal(way.filter->method, orbitals <= 64 ? "bits" : "word64");
+    assert_true(way.fill->ordered && strcmp(way.fill->method, way.filter->method) == 0);
+    uint32_t *counts = calloc(151, sizeof *counts), *cursor = calloc(151, sizeof *cursor);
+    uint64_t* offsets = calloc(151, sizeof *offsets);
+    uint32_t* hits = calloc(e.offsets[150] + 1, sizeof *hits);
+    void* scratch = malloc(way.scan->scratch ? way.scan->scratch(150, 8) : 1);
+    assert_int_equal(way.filter->count(&pairs, counts), TG_OK);
+    assert_int_equal(way.scan->offsets(150, counts, offsets, scratch, 2), TG_OK);
+    assert_memory_equal(offsets, e.offsets, 151 * sizeof *offsets);
+    assert_int_equal(way.fill->fill(&pairs, offsets, cursor, hits), TG_OK);
+    same_hits("the chosen way", &e, 150, hits, true);
+    void* const rooms[] = {counts, cursor, offsets, hits, scratch};
+    for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) free(rooms[k]);
+    expected_free(&e);
+    tg_states_free(&pairs.rows);
+  }
+  tg_motif_way way;
+  const tg_pairs nothing = {.d = 2};
+  assert_int_equal(tg_motif_choose_way(&nothing, &way), TG_ERR_INPUT);
+}
+
 /* ref's count, or fill (with a cursor), in slices of rows, by as many threads as there are. */
 static void ref_in_slices(const tg_pairs* pairs, expected* e, uint32_t* cursor) {
   enum { SLICES = 500 };
@@ -522,6 +555,7 @@ int main(void) {
       cmocka_unit_test(slices_are_sets),
       cmocka_unit_test(tiles_skip_no_hit),
       cmocka_unit_test(long_rows_are_filled),
+      cmocka_unit_test(the_chosen_way_finds_the_hits),
       cmocka_unit_test(a_large_rectangle_agrees),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

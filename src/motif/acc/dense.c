@@ -5,8 +5,6 @@
 #include "motif/acc/table.h"
 #include "motif/directives_dense.h"
 
-enum { MOST_SCALARS = 512 };
-
 #define DENSE_SUMS(count, ...)                                                                     \
   TG_PRAGMA(acc parallel loop gang worker vector num_gangs(tg_acc_gangs(count)) num_workers(8)     \
                 vector_length(32) copy(__VA_ARGS__) deviceptr(p, q, x, y)                          \
@@ -22,18 +20,11 @@ static const char* refuses_clause(uint32_t m) {
   (void)m;
   return "GCC's OpenACC does not compile a reduction clause with an array";
 }
-static const char* refuses_scalars(uint32_t m) {
-  return m > MOST_SCALARS ? "more than 512 scalars, at eight in a pass" : NULL;
-}
-static const char* refuses_private(uint32_t m) {
-  return m > TG_PRIVATE_SUMS ? "more than 256 sums for a team" : NULL;
-}
-
 const tg_dense_version tg_acc_denses[] = {
     {"clause", false, refuses_clause, NULL, NULL},
     {"atomic", false, NULL, NULL, atomic},
-    {"private atomic", false, refuses_private, NULL, private_atomic},
-    {"scalars", false, refuses_scalars, NULL, scalars},
+    {"private atomic", false, tg_refuse_private, NULL, private_atomic},
+    {"scalars", false, tg_refuse_scalars, NULL, scalars},
     {"chunks", true, NULL, tg_dense_chunk_bytes, chunks},
     {NULL, false, NULL, NULL, NULL},
 };

@@ -15,17 +15,9 @@ TG_EXPECT_LANES(lanes, ACC_FLAT, ACC_FLAT, ACC_PARTS, TG_LEAST_folded)
 #define TG_ADD_HERE
 TG_EXPECT_PARTS(parts, ACC_FLAT, join)
 
-static size_t scratch_parts(const tg_expectation* what) {
-  return tg_parts_bytes(what->pairs.rows.count, TG_OPERATOR_COUNT * (size_t)what->m);
-}
-static const char* refuses(const tg_pairs* pairs) {
-  if (pairs && pairs->d > TG_DIFFERENCE_MOST) return "more than 8 particles may have moved";
-  return tg_pairs_need_word64(pairs);
-}
-
 const tg_expect_version tg_acc_expects[] = {
-    {"word64 atomic", "word64", false, refuses, NULL, atomic},
-    {"word64 lanes", "word64", false, refuses, NULL, lanes},
-    {"word64 parts", "word64", true, refuses, scratch_parts, parts},
+    {"word64 atomic", "word64", false, tg_refuse_many_moved, NULL, atomic},
+    {"word64 lanes", "word64", false, tg_refuse_many_moved, NULL, lanes},
+    {"word64 parts", "word64", true, tg_refuse_many_moved, tg_expect_part_bytes, parts},
     {NULL, NULL, false, NULL, NULL, NULL},
 };

@@ -3,6 +3,7 @@
 #include "motif/acc/loops.h"
 #include "motif/acc/table.h"
 #include "motif/directives_sums.h"
+#include "motif/module/services.h"
 
 #define ACC_AS_IT_IS
 
@@ -11,7 +12,7 @@
   TG_SCAN_SWEEP(sweep_##x, ACC_AS_IT_IS, ACC_LEVEL, ACC_JOIN, in_type, out_type)                   \
   TG_SCAN_SWEEP(waits_##x, ACC_AS_IT_IS, ACC_FLAT, ACC_AS_IT_IS, in_type, out_type)                \
   TG_SCAN_TWO_PASS(two_pass_##x, ACC_FLAT, in_type, out_type)                                      \
-  TG_SCAN_HOST(host_##x, &tg_acc_memory, tg_acc_staging, in_type, out_type)
+  TG_SCAN_HOST(host_##x, &tg_acc_memory, tg_module_staging, in_type, out_type)
 SCANS(u32, uint32_t, uint32_t)
 SCANS(u64, uint64_t, uint64_t)
 SCANS(offsets, uint32_t, uint64_t)

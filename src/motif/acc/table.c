@@ -124,17 +124,6 @@ static tg_status download(void* to, const void* from, size_t bytes) {
 
 const tg_motif_memory tg_acc_memory = {allocate, release, upload, download, synchronize};
 
-void* tg_acc_staging(size_t bytes) {
-  static void* room;
-  static size_t size;
-  if (bytes > size) {
-    free(room);
-    room = malloc(bytes);
-    size = room != NULL ? bytes : 0;
-  }
-  return room;
-}
-
 #ifdef TG_MODULE_FOR /* by the build: whose machine code is in it, beside the host's */
 #define BUILT_FOR ", " TG_MODULE_FOR
 #else

@@ -21,8 +21,4 @@ bool tg_acc_on_host(void);
  * than a large GPU holds a few times over. */
 int tg_acc_gangs(size_t items);
 
-/** Host memory of at least so many bytes, kept for the next call: pages touched for the first time
- * would cost more than the copies. NULL where there is not so much. */
-void* tg_acc_staging(size_t bytes);
-
 #endif

@@ -2,6 +2,7 @@
 /* A module's half of motif/module.h: failures are reported to the program. */
 #include "motif/module/services.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,6 +29,17 @@ tg_status tg_fail(tg_status status, const char* format, ...) {
   given.vfail(status, format, args);
   va_end(args);
   return status;
+}
+
+void* tg_module_staging(size_t bytes) {
+  static void* room;
+  static size_t size;
+  if (bytes > size) {
+    free(room);
+    room = malloc(bytes);
+    size = room != NULL ? bytes : 0;
+  }
+  return room;
 }
 
 bool tg_module_processor_fits(void) {

@@ -5,8 +5,6 @@
 #include "motif/directives_dense.h"
 #include "motif/offload/table.h"
 
-enum { MOST_SCALARS = 512, MOST_CLAUSE = 256 };
-
 /* Where a team's sums are joined seldom: see motif/offload/reduce.c. */
 #ifdef __clang__
 #define LONG_TEAMS(count) dist_schedule(static, tg_offload_piece(count)) thread_limit(128)
@@ -41,21 +39,11 @@ static tg_status clause(const tg_dense* what) {
   return m <= 128 ? clause_128(what) : clause_256(what);
 }
 
-static const char* refuses_scalars(uint32_t m) {
-  return m > MOST_SCALARS ? "more than 512 scalars, at eight in a pass" : NULL;
-}
-static const char* refuses_private(uint32_t m) {
-  return m > TG_PRIVATE_SUMS ? "more than 256 sums for a team" : NULL;
-}
-static const char* refuses_clause(uint32_t m) {
-  return m > MOST_CLAUSE ? "an array of more than 256 sums for each thread" : NULL;
-}
-
 const tg_dense_version tg_offload_denses[] = {
-    {"clause", false, refuses_clause, NULL, clause},
+    {"clause", false, tg_refuse_clause, NULL, clause},
     {"atomic", false, NULL, NULL, atomic},
-    {"private atomic", false, refuses_private, NULL, private_atomic},
-    {"scalars", false, refuses_scalars, NULL, scalars},
+    {"private atomic", false, tg_refuse_private, NULL, private_atomic},
+    {"scalars", false, tg_refuse_scalars, NULL, scalars},
     {"chunks", true, NULL, tg_dense_chunk_bytes, chunks},
     {NULL, false, NULL, NULL, NULL},
 };

@@ -7,8 +7,6 @@
 #include "motif/directives_sums.h"
 #include "motif/offload/table.h"
 
-enum { MOST_SCALARS = 512, MOST_CLAUSE = 256 };
-
 /* Clang joins the sums of a team after each piece that `distribute` hands out, and these are of one
  * item for each thread unless their length is given. */
 #ifdef __clang__
@@ -49,25 +47,11 @@ static tg_status clause(const tg_reduction* what) {
   return what->m <= 64 ? clause_64(what) : clause_256(what);
 }
 
-static size_t scratch_chunks(size_t count, uint32_t m, int threads) {
-  (void)threads;
-  return tg_parts_bytes(count, m);
-}
-static const char* refuses_scalars(uint32_t m) {
-  return m > MOST_SCALARS ? "more than 512 scalars, at eight in a pass" : NULL;
-}
-static const char* refuses_private(uint32_t m) {
-  return m > TG_PRIVATE_SUMS ? "more than 256 sums for a team" : NULL;
-}
-static const char* refuses_clause(uint32_t m) {
-  return m > MOST_CLAUSE ? "an array of more than 256 sums for each thread" : NULL;
-}
-
 const tg_reduce_version tg_offload_reduces[] = {
-    {"clause", false, refuses_clause, NULL, clause},
+    {"clause", false, tg_refuse_clause, NULL, clause},
     {"atomic", false, NULL, NULL, atomic},
-    {"private atomic", false, refuses_private, NULL, private_atomic},
-    {"scalars", false, refuses_scalars, NULL, scalars},
-    {"chunks", true, NULL, scratch_chunks, chunks},
+    {"private atomic", false, tg_refuse_private, NULL, private_atomic},
+    {"scalars", false, tg_refuse_scalars, NULL, scalars},
+    {"chunks", true, NULL, tg_reduce_chunk_bytes, chunks},
     {NULL, false, NULL, NULL, NULL},
 };

@@ -3,6 +3,7 @@
 #include "motif/offload/loops.h"
 /* the macros below need the loops' */
 #include "motif/directives_sums.h"
+#include "motif/module/services.h"
 #include "motif/offload/table.h"
 
 #define OMP_AS_IT_IS
@@ -21,7 +22,7 @@
                                 : queued_##x(count, in, out, scratch, threads);                    \
   }                                                                                                \
   TG_SCAN_TWO_PASS(two_pass_##x, OMP_FLAT, in_type, out_type)                                      \
-  TG_SCAN_HOST(host_##x, &tg_offload_memory, tg_offload_staging, in_type, out_type)
+  TG_SCAN_HOST(host_##x, &tg_offload_memory, tg_module_staging, in_type, out_type)
 SCANS(u32, uint32_t, uint32_t)
 SCANS(u64, uint64_t, uint64_t)
 SCANS(offsets, uint32_t, uint64_t)

@@ -139,17 +139,6 @@ static tg_status download(void* to, const void* from, size_t bytes) {
 
 const tg_motif_memory tg_offload_memory = {allocate, release, upload, download, synchronize};
 
-void* tg_offload_staging(size_t bytes) {
-  static void* room;
-  static size_t size;
-  if (bytes > size) {
-    free(room);
-    room = malloc(bytes);
-    size = room != NULL ? bytes : 0;
-  }
-  return room;
-}
-
 /* Why it is not on a GPU, and what to do. Clang's library counts a device only where code for it is
  * there and has the form that it knows. */
 #if defined TG_MODULE_GPU

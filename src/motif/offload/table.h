@@ -32,8 +32,4 @@ size_t tg_offload_piece(size_t items);
 int tg_offload_use_threads(int threads);
 void tg_offload_restore_threads(int threads);
 
-/** Host memory of at least so many bytes, kept for the next call: pages touched for the first time
- * would cost more than the copies. NULL where there is not so much. */
-void* tg_offload_staging(size_t bytes);
-
 #endif
