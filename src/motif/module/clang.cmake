@@ -10,7 +10,7 @@ set(TG_CLANG_CUDA ${PROJECT_SOURCE_DIR}/build/deps/cuda12 CACHE PATH
 set(TG_CLANG_ARCH sm_90 CACHE STRING "Compute capability of the code that Clang makes")
 set(TG_CLANG_HOST -fopenmp -Wno-pass-failed)
 # A unit that calls functions of another is compiled for threads that may do anything, and all its
-# kernels carry the bookkeeping (docs/motifs.md). Compiled when it is linked, together with the
+# kernels carry the bookkeeping (docs/compilers.md). Compiled when it is linked, together with the
 # run-time library's, the code for the device is up to 1.5 times as fast; that takes a minute or two.
 option(TG_CLANG_LTO "Compile Clang's code for GPUs at the link: slow to build, fast to run" ON)
 set(how --libomptarget-nvptx-bc-path=${TG_LLVM_LIB}/libomptarget-nvptx-${TG_CLANG_ARCH}.bc)

@@ -8,7 +8,7 @@
  *   bind          loop bind(teams), then parallel loop bind(parallel): where they run is said
  * again. Neither GCC 12 nor Clang 19 accepts an inner loop bind(parallel) without parallel.
  *
- * What the compilers make of them, and why they differ by a factor of thirty: docs/motifs.md. */
+ * What the compilers make of them, and why they differ by a factor of thirty: docs/compilers.md. */
 #ifndef TG_MOTIF_OFFLOAD_LOOPS_H
 #define TG_MOTIF_OFFLOAD_LOOPS_H
 
