@@ -64,6 +64,17 @@ static void settings_are_met_or_named(void** state) {
     info_says("OMP_TARGET_OFFLOAD=MANDATORY", "offload       no   $OMP_TARGET_OFFLOAD is");
 }
 
+/* Where there is no GPU, too, one is told whether the module has code for one. */
+static void info_says_what_modules_are_for(void** state) {
+  (void)state;
+  if (!made("acc")) skip();
+  assert_int_equal(run("ACC_DEVICE_TYPE=host", "info"), 0);
+  const char* line = strstr(output, "acc           yes  OpenACC");
+  assert_non_null(line);
+  const char* words = strstr(line, "code for ");
+  assert_true(words != NULL && words < strchr(line, '\n'));
+}
+
 /* What the loader says that it loads. */
 static void other_modules_are_not_loaded(void** state) {
   (void)state;
@@ -115,6 +126,7 @@ static void wrong_modules_are_named(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(settings_are_met_or_named),
+      cmocka_unit_test(info_says_what_modules_are_for),
       cmocka_unit_test(other_modules_are_not_loaded),
       cmocka_unit_test(wrong_modules_are_named),
   };
