@@ -13,7 +13,7 @@
 #include "ci/observables.h"
 #include "ci/strength.h"
 
-enum { MOST_STEPS = 5000, MOST_POINTS = 4000 };
+enum { MOST_STEPS = 5000, MOST_POINTS = 2000 };
 
 /* What the words behind strength: mean. */
 typedef struct request {
@@ -163,6 +163,14 @@ static bool has_states(const work* w, int two_m) {
   return found;
 }
 
+/* <i|O_00|i>^2, which is no transition; y = O_00|i>. */
+static double square_of_stay(const tg_ci_states* s, size_t level, const double* y) {
+  const double* x = tg_ci_level_vector(s, level);
+  double stays = 0;
+  for (uint64_t i = 0; i < tg_ci_level_space(s, level)->dimension; i++) stays += x[i] * y[i];
+  return stays * stays;
+}
+
 /* Sum over q of |O_Kq|i>|^2: the strength to all states, whatever M shows of them. */
 static tg_status sum_rule(work* w) {
   const tg_ci_states* s = &w->q->initial;
@@ -177,11 +185,14 @@ static tg_status sum_rule(work* w) {
     if (!has_states(w, params.two_m)) continue;
     TG_TRY_GOTO(tg_ci_space_make(s->problem->h, &params, &space), done);
     TG_TRY_GOTO(TG_ALLOCATE((size_t)space->dimension, "a vector", &y), done);
-    TG_TRY_GOTO(tg_ci_strength_apply(s->problem->h, &s->problem->input->model, &w->op,
-                                     tg_ci_level_space(s, w->level),
-                                     tg_ci_level_vector(s, w->level), space, y),
-                done);
+    TG_TRY_GOTO(
+        tg_ci_strength_apply(s->problem->h, &s->problem->input->model, &w->op,
+                             tg_ci_level_space(s, w->level), tg_ci_level_vector(s, w->level), space,
+                             tg_ci_question_threads(w->q), y),
+        done);
     for (uint64_t i = 0; i < space->dimension; i++) w->sum_rule += y[i] * y[i];
+    if (w->op.rank == 0 && space->dimension == tg_ci_level_space(s, w->level)->dimension)
+      w->sum_rule -= square_of_stay(s, w->level, y);
     tg_ci_space_free(space);
     space = NULL;
     TG_FREE(y);
@@ -387,7 +398,7 @@ static tg_status keep_curve(const work* w) {
   const double from = w->q->initial.spectrum->levels[w->level].energy;
   low -= 5 * w->request.width;
   high += 5 * w->request.width;
-  const double wanted = ceil((high - low) / (0.1 * w->request.width));
+  const double wanted = ceil((high - low) / (0.25 * w->request.width));
   const int points = wanted > MOST_POINTS ? MOST_POINTS : (int)wanted;
   for (int i = 0; i <= points; i++) {
     const double energy = low + (high - low) * i / points;

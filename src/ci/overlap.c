@@ -103,7 +103,7 @@ static void view_free(view* v) {
   tg_free(v->d);
 }
 
-static tg_status view_make(const plan* p, int which, bool rows, view* v) {
+static tg_status view_make(const plan* p, int which, view* v) {
   const size_t members = p->a.most[which], sets = p->b.sets[which];
   *v = (view){.plan = p, .which = which};
   v->stride = (members * sets + LANES - 1) / LANES * LANES;
@@ -111,7 +111,7 @@ static tg_status view_make(const plan* p, int which, bool rows, view* v) {
       TG_ALLOCATE(members * p->side[which].space->strings[1].class_count + 1, "blocks", &v->base));
   TG_TRY(TG_ALLOCATE(members * sets + 1, "columns of sets", &v->column));
   TG_TRY(TG_ALLOCATE(members * sets + 1, "columns of sets", &v->set));
-  return rows ? TG_ALLOCATE(ROWS * v->stride, "rows of remainders", &v->d) : TG_OK;
+  return TG_ALLOCATE(ROWS * v->stride, "rows of remainders", &v->d);
 }
 
 static void view_remainder(view* v, size_t number) {
@@ -233,7 +233,7 @@ static void add_remainder(view v[2], size_t number, int threads, double* out) {
 static tg_status add_part(const plan* p, size_t first, size_t end, int threads, double* out) {
   view v[2] = {{0}, {0}};
   tg_status status = TG_OK;
-  for (int s = 0; s < (p->same ? 1 : 2); s++) TG_TRY_GOTO(view_make(p, s, true, &v[s]), done);
+  for (int s = 0; s < (p->same ? 1 : 2); s++) TG_TRY_GOTO(view_make(p, s, &v[s]), done);
   for (size_t k = first; k < end; k++) add_remainder(v, k, threads, out);
 done:
   for (int s = 0; s < 2; s++) view_free(&v[s]);
@@ -317,57 +317,4 @@ tg_status tg_ci_overlap_plan_compute(const tg_ci_overlap_plan* p, const double* 
   with.side[TG_CI_KET].x = ket;
   with.same = p->alike && bra == ket;
   return compute(&with, threads, out);
-}
-
-/* ---- an operator ---- */
-
-/* Adds sum_P of row[P] R+_P |K L>, row: [sets of bra]. */
-static void put_row(const view* v, size_t remainder, const double* row, double* y) {
-  const tg_ci_removals* b = &v->plan->b;
-  const tg_ci_space* space = v->plan->side[TG_CI_BRA].space;
-  const size_t sets = b->sets[TG_CI_BRA], classes = space->strings[1].class_count;
-  for (size_t i = b->begin[TG_CI_BRA][remainder]; i < b->begin[TG_CI_BRA][remainder + 1]; i++) {
-    const tg_ci_removal* r = &b->list[TG_CI_BRA][i];
-    const double sign = v->plan->sign[TG_CI_BRA] * r->sign;
-    for (size_t m = 0; m < v->members; m++) {
-      const int64_t base = v->base[m * classes + r->class];
-      const int32_t column = v->column[m * sets + r->set];
-      if (base != HOLE && column >= 0)
-        y[base + (int64_t)r->string] += sign * v->member[m].sign * row[column];
-    }
-  }
-}
-
-static void apply_class(view v[2], const tg_ci_remainder_class* class, const double* element,
-                        double* row, double* y) {
-  const view *bra = &v[TG_CI_BRA], *ket = &v[TG_CI_KET];
-  for (int s = 0; s < 2; s++) view_class(&v[s], class);
-  if (bra->columns == 0 || ket->columns == 0) return;
-  for (size_t r = class->begin; r < class->end; r++) {
-    view_row(ket, r, ket->d);
-    for (size_t m = 0; m < bra->columns; m++) {
-      const double* of = element + bra->set[m] * bra->plan->sets[1];
-      row[m] = 0;
-      for (size_t n = 0; n < ket->columns; n++) row[m] += of[ket->set[n]] * ket->d[n];
-    }
-    put_row(bra, r, row, y);
-  }
-}
-
-tg_status tg_ci_overlap_apply(const tg_ci_hamiltonian* h, const tg_ci_side* bra,
-                              const tg_ci_side* ket, const double* element, double* y) {
-  plan p = {0};
-  view v[2] = {{0}, {0}};
-  tg_status status = TG_OK;
-  TG_TRY_GOTO(plan_make(h, bra, ket, &p), done);
-  for (int s = 0; s < 2; s++) TG_TRY_GOTO(view_make(&p, s, true, &v[s]), done);
-  for (size_t k = 0; k < p.a.count; k++) {
-    for (int s = 0; s < 2; s++) view_remainder(&v[s], k);
-    for (size_t c = 0; c < p.b.class_count; c++)
-      apply_class(v, &p.b.classes[c], element, v[TG_CI_BRA].d, y);
-  }
-done:
-  for (int s = 0; s < 2; s++) view_free(&v[s]);
-  plan_free(&p);
-  return status;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file ci/overlap.h  Overlaps of states with particles taken away, and the one-body operators
- * that these make.
+/** @file ci/overlap.h  Overlaps of states with particles taken away.
  *
  * R_P of a side takes removed[0] particles from A and then removed[1] from B: of A's set P_A (as in
  * ci/removal.h) and B's set P_B, numbered P = P_A * (sets of B) + P_B. In operators: R_P = a_p,
@@ -40,10 +39,5 @@ void tg_ci_overlap_plan_free(tg_ci_overlap_plan* plan);
 /** tg_ci_overlaps of these two states. */
 tg_status tg_ci_overlap_plan_compute(const tg_ci_overlap_plan* plan, const double* bra,
                                      const double* ket, int threads, double* out);
-
-/** y += sum of element[P, Q] R+_P R_Q |ket>, as far as it is in the bra's space: [dimension of the
- * bra's space]. bra->x is not read. */
-tg_status tg_ci_overlap_apply(const tg_ci_hamiltonian* h, const tg_ci_side* bra,
-                              const tg_ci_side* ket, const double* element, double* y);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "ci/angular.h"
-#include "ci/overlap.h"
+#include "ci/density.h"
 #include "eigen/small.h"
 #include "eigen/vectors.h"
 
@@ -20,48 +20,51 @@ void tg_ci_strength_free(tg_ci_strength* s) {
   memset(s, 0, sizeof *s);
 }
 
+static int threads_or_all(int threads) {
+  int count = 0;
+  if (threads > 0) return threads;
+#pragma omp parallel reduction(+ : count)
+  count += 1;
+  return count;
+}
+
 /* ---- O|i> ---- */
 
-/* <a m_a|O_Kq|b m_b> for the orbitals of two species: [orbitals of to, orbitals of from]. */
-static tg_status uncouple(const tg_ci_hamiltonian* h, const tg_ci_model* model,
-                          const tg_ci_transition* op, int to, int from, int two_q, double** out) {
+/* <a m_a|O_Kq|b m_b> of a plan's operators a+_a a_b: [operators]. */
+static void uncouple(const tg_ci_hamiltonian* h, const tg_ci_model* model,
+                     const tg_ci_transition* op, const tg_ci_density* plan, double* element) {
   const tg_ci_shells* shells = &model->shells;
-  const tg_ci_orbital *a, *b;
-  const size_t na = tg_ci_hamiltonian_orbitals(h, to, &a);
-  const size_t nb = tg_ci_hamiltonian_orbitals(h, from, &b);
-  TG_TRY(TG_ALLOCATE(na * nb + 1, "a one-body operator", out));
-  for (size_t i = 0; i < na; i++)
-    for (size_t k = 0; k < nb; k++) {
-      const size_t shell_a = a[i].shell + (to ? shells->proton_count : 0);
-      const size_t shell_b = b[k].shell + (from ? shells->proton_count : 0);
-      const double reduced = op->element[shell_a * op->shells + shell_b];
-      if (reduced == 0 || a[i].two_m != b[k].two_m + two_q) continue;
-      const int two_ja = shells->shell[shell_a].two_j, two_jb = shells->shell[shell_b].two_j;
-      (*out)[i * nb + k] =
-          reduced / sqrt(two_ja + 1.0) *
-          tg_ci_clebsch(two_jb, b[k].two_m, 2 * op->rank, two_q, two_ja, a[i].two_m);
-    }
-  return TG_OK;
+  for (size_t o = 0; o < plan->count; o++) {
+    const tg_ci_pair* pair = &plan->pairs[o];
+    const tg_ci_orbital *a, *b;
+    tg_ci_hamiltonian_orbitals(h, pair->create_species, &a);
+    tg_ci_hamiltonian_orbitals(h, pair->destroy_species, &b);
+    a += pair->create;
+    b += pair->destroy;
+    const size_t to = a->shell + (pair->create_species ? shells->proton_count : 0);
+    const size_t from = b->shell + (pair->destroy_species ? shells->proton_count : 0);
+    const int two_ja = shells->shell[to].two_j, two_jb = shells->shell[from].two_j;
+    element[o] =
+        op->element[to * op->shells + from] / sqrt(two_ja + 1.0) *
+        tg_ci_clebsch(two_jb, b->two_m, 2 * op->rank, a->two_m - b->two_m, two_ja, a->two_m);
+  }
 }
 
 tg_status tg_ci_strength_apply(const tg_ci_hamiltonian* h, const tg_ci_model* model,
                                const tg_ci_transition* op, const tg_ci_space* initial,
-                               const double* x, const tg_ci_space* final, double* y) {
-  const int two_q = final->two_m - initial->two_m;
-  memset(y, 0, (size_t) final->dimension * sizeof *y);
-  for (int from = 0; from < 2; from++) {
-    /* +1 makes a proton (0) of a neutron (1) */
-    const int to = op->charge_change ? 1 - from : from;
-    if (op->charge_change && op->charge_change != from - to) continue;
-    double* element = NULL;
-    const tg_ci_side bra = {.space = final, .removed = {to == 0, to == 1}};
-    const tg_ci_side ket = {.space = initial, .x = x, .removed = {from == 0, from == 1}};
-    TG_TRY(uncouple(h, model, op, to, from, two_q, &element));
-    const tg_status status = tg_ci_overlap_apply(h, &bra, &ket, element, y);
-    tg_free(element);
-    TG_TRY(status);
-  }
-  return TG_OK;
+                               const double* x, const tg_ci_space* final, int threads, double* y) {
+  tg_ci_density plan = {0};
+  double* element = NULL;
+  tg_status status = TG_OK;
+  const int count = threads_or_all(threads);
+  TG_TRY(tg_ci_density_plan(h, final, initial, op->charge_change, count, &plan));
+  TG_TRY_GOTO(TG_ALLOCATE(plan.count + 1, "a one-body operator", &element), done);
+  uncouple(h, model, op, &plan, element);
+  tg_ci_density_apply(&plan, element, x, count, y);
+done:
+  tg_free(element);
+  tg_ci_density_free(&plan);
+  return status;
 }
 
 /* ---- vectors ---- */
@@ -77,10 +80,7 @@ static void desk_free(desk* d) { tg_free(d->rows.partial); }
 static tg_status desk_make(size_t dimension, size_t columns, int threads, desk* d) {
   memset(d, 0, sizeof *d);
   tg_rows_shape(dimension, &d->rows);
-  int count = 0;
-#pragma omp parallel reduction(+ : count)
-  count += 1;
-  d->rows.threads = threads > 0 ? threads : count;
+  d->rows.threads = threads_or_all(threads);
   d->rows.room = columns;
   d->rows.problem = &d->problem;
   return TG_ALLOCATE((size_t)d->rows.segments * columns, "sums of vectors", &d->rows.partial);
@@ -244,7 +244,7 @@ static tg_status start(run* r) {
   TG_TRY(TG_ALLOCATE(r->n, "a vector", &r->v));
   TG_TRY(TG_ALLOCATE(r->n, "a vector", &r->part));
   TG_TRY(TG_ALLOCATE(r->n, "a vector", &r->y));
-  TG_TRY(tg_ci_strength_apply(q->h, q->model, q->op, q->initial, q->x, q->final, r->v));
+  TG_TRY(tg_ci_strength_apply(q->h, q->model, q->op, q->initial, q->x, q->final, q->threads, r->v));
   if (q->op->rank || q->op->charge_change || q->final->dimension != q->initial->dimension)
     return TG_OK;
   const double stays = dot(r->n, q->x, r->v);

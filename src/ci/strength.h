@@ -66,7 +66,7 @@ void tg_ci_strength_free(tg_ci_strength* strength);
  * gives the orbitals. */
 tg_status tg_ci_strength_apply(const tg_ci_hamiltonian* h, const tg_ci_model* model,
                                const tg_ci_transition* op, const tg_ci_space* initial,
-                               const double* x, const tg_ci_space* final, double* y);
+                               const double* x, const tg_ci_space* final, int threads, double* y);
 
 /** n steps of Lanczos from start (norm 1): the tridiagonal matrix's diagonal: [n] and side: [n]
  * (side[k] connects k and k + 1). *used: steps that were possible. start: [dimension] of op.

@@ -251,47 +251,6 @@ static void between_spaces(void** state) {
   tg_ci_hamiltonian_free(h);
 }
 
-/* y = O x against <bra|O|x> by overlaps, for a bra of one state each. */
-static void operators_between_spaces(void** state) {
-  (void)state;
-  tg_ci_hamiltonian* h = nuclear_h();
-  static const int removed[][4] = {{1, 0, 0, 1}, {1, 0, 1, 0}, {0, 1, 0, 1}, {1, 1, 1, 1}};
-  for (int k = 0; k < 4; k++) {
-    tg_ci_space_params params = space_of(k == 0 ? 3 : 2, k == 0 ? 2 : 3, 1);
-    params.symmetry = 1;
-    tg_ci_space* to = space_make(h, &params);
-    params = space_of(2, 3, 1);
-    tg_ci_space* from = space_make(h, &params);
-    double *x = state_of(from, 31), *unit = state_of(to, 32), *y = state_of(to, 33);
-    tg_ci_side bra = {to, NULL, {removed[k][0], removed[k][1]}};
-    const tg_ci_side ket = {from, x, {removed[k][2], removed[k][3]}};
-    const size_t size = tg_ci_side_sets(h, &bra) * tg_ci_side_sets(h, &ket);
-    double *element = NULL, *overlap = NULL;
-    ok(TG_ALLOCATE(size, "operator", &element));
-    ok(TG_ALLOCATE(size, "overlaps", &overlap));
-    for (size_t i = 0; i < size; i++) element[i] = shell_random(34, i);
-    memset(y, 0, (size_t)to->dimension * sizeof *y);
-    ok(tg_ci_overlap_apply(h, &bra, &ket, element, y));
-    bra.x = unit;
-    for (uint64_t i = 0; i < to->dimension; i += 5) {
-      double expected = 0;
-      memset(unit, 0, (size_t)to->dimension * sizeof *unit);
-      unit[i] = 1;
-      ok(tg_ci_overlaps(h, &bra, &ket, 1, overlap));
-      for (size_t e = 0; e < size; e++) expected += element[e] * overlap[e];
-      close_to(y[i], expected, (double)size * DBL_EPSILON, "an element of O x");
-    }
-    tg_free(element);
-    tg_free(overlap);
-    tg_free(x);
-    tg_free(y);
-    tg_free(unit);
-    tg_ci_space_free(to);
-    tg_ci_space_free(from);
-  }
-  tg_ci_hamiltonian_free(h);
-}
-
 /* Spin-summed elements by definition: dm2[p,q,r,s] = sum of <a+_p a+_r a_s a_q>. */
 static void spin_sums(void** state) {
   (void)state;
@@ -344,13 +303,9 @@ static void shared_products(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nuclei),
-      cmocka_unit_test(molecules),
-      cmocka_unit_test(truncated_spaces),
-      cmocka_unit_test(between_spaces),
-      cmocka_unit_test(operators_between_spaces),
-      cmocka_unit_test(spin_sums),
-      cmocka_unit_test(shared_products),
+      cmocka_unit_test(nuclei),           cmocka_unit_test(molecules),
+      cmocka_unit_test(truncated_spaces), cmocka_unit_test(between_spaces),
+      cmocka_unit_test(spin_sums),        cmocka_unit_test(shared_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
