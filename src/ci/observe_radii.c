@@ -14,15 +14,6 @@ static tg_ci_nucleus nucleus_of(const tg_ci_problem* p) {
   return (tg_ci_nucleus){.protons = p->particles[0], .neutrons = p->particles[1], .hw = p->hw};
 }
 
-static tg_status check(const tg_ci_question* q) {
-  const tg_ci_problem* p = q->initial.problem;
-  if (p->input->model.core_mass == 0) return TG_OK;
-  return tg_fail(TG_ERR_INPUT,
-                 "%s: radii are known for inputs without a core only: where the core's particles "
-                 "are is not in it",
-                 p->input->facts[0].path);
-}
-
 static tg_status add_columns(tg_ci_table* table, size_t column[COLUMNS]) {
   static const char* const names[COLUMNS][3] = {[MATTER] = {"r_matter_fm", "r matter", "fm"},
                                                 [PROTON] = {"r_proton_fm", "r proton", "fm"},
@@ -79,6 +70,11 @@ done:
 static tg_status compute(const tg_ci_question* q) {
   tg_ci_table* table = NULL;
   size_t column[COLUMNS];
+  if (q->initial.problem->input->model.core_mass != 0)
+    return tg_ci_tables_note(q->tables,
+                             "radii need an input without a core: where the core's particles are "
+                             "is not in %s",
+                             q->initial.problem->input->facts[0].path);
   TG_TRY(tg_ci_question_levels(q, &table));
   TG_TRY(add_columns(table, column));
   for (size_t s = 0; s < q->initial.spectrum->sector_count; s++)
@@ -94,6 +90,5 @@ const tg_ci_observable tg_ci_observable_radii = {
     .name = "radii",
     .help = "radii of matter, protons, neutrons and charge, and the kinetic energy, without a core",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN,
-    .check = check,
     .compute = compute,
 };

@@ -3,6 +3,7 @@
  * of their sum rules the levels at hand have. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,16 +28,6 @@ typedef struct work {
 
 static int more_of(const tg_ci_question* q, int species) {
   return q->initial.problem->particles[species] - q->final.problem->particles[species];
-}
-
-static tg_status check(const tg_ci_question* q) {
-  const int more[2] = {more_of(q, 0), more_of(q, 1)};
-  if (more[0] * more[0] + more[1] * more[1] == 1) return TG_OK;
-  return tg_fail(
-      TG_ERR_INPUT,
-      "spectroscopic factors are between nuclei that differ by one nucleon; these differ "
-      "by %d protons and %d neutrons",
-      more[0], more[1]);
 }
 
 static tg_status add_columns(tg_ci_table* table, const tg_ci_column* like, int count, int keys,
@@ -178,10 +169,15 @@ static tg_status make_sums(work* w) {
 }
 
 static tg_status compute(const tg_ci_question* q) {
-  TG_TRY(check(q));
+  const int more[2] = {more_of(q, 0), more_of(q, 1)};
+  if (more[0] * more[0] + more[1] * more[1] != 1)
+    return tg_ci_tables_note(q->tables,
+                             "spectroscopic factors are between nuclei that differ by one nucleon; "
+                             "these differ by %d protons and %d neutrons",
+                             abs(more[0]), abs(more[1]));
   work w = {.q = q, .shells = &q->initial.problem->input->model.shells};
-  w.species = more_of(q, 0) != 0 ? 0 : 1;
-  const bool initial_larger = more_of(q, w.species) > 0;
+  w.species = more[0] != 0 ? 0 : 1;
+  const bool initial_larger = more[w.species] > 0;
   w.larger = initial_larger ? &q->initial : &q->final;
   w.smaller = initial_larger ? &q->final : &q->initial;
   const tg_ci_spectrum *a = w.larger->spectrum, *b = w.smaller->spectrum;
@@ -205,6 +201,5 @@ const tg_ci_observable tg_ci_observable_spectroscopic = {
     .name = "spectroscopic",
     .help = "spectroscopic amplitudes and factors of one nucleon, between nuclei A and A - 1",
     .can = TG_CI_OF_NUCLEI | TG_CI_BETWEEN,
-    .check = check,
     .compute = compute,
 };

@@ -178,7 +178,8 @@ void tg_cli_ci_json(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* s
   for (size_t i = 0; i < spectrum->level_count; i++)
     json_level(&json, &job->problem, spectrum, &spectrum->levels[i]);
   tg_json_close_array(&json);
-  if (job->tables.table_count) tg_ci_tables_json(&json, &job->tables);
+  if (job->tables.table_count + job->tables.data_count + job->tables.note_count)
+    tg_ci_tables_json(&json, &job->tables);
   tg_json_open_array(&json, "sectors");
   for (size_t s = 0; s < spectrum->sector_count; s++)
     json_sector(&json, &job->problem, &spectrum->sectors[s]);

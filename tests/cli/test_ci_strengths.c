@@ -51,6 +51,8 @@ static void molecules(void** state) {
   says("\"spin\": \"up\"");
   solve("-i " DATA "lih.fcidump --irrep 1 --states 1 --observables rdm2:spins");
   says("\"rdm2_aa_1\"");
+  solve("-i " DATA "lih.fcidump --irrep 1 --states 1 --observables rdm1"); /* arrays alone */
+  says("\"rdm1_1\"");
 }
 
 static void nuclei(void** state) {
@@ -78,18 +80,22 @@ static void nuclei(void** state) {
   for (int k = 0; k < 6; k++) sum[k] = ci_number(&at, "B_total");
   ci_close(sum[2], sum[4], 1e-8, "Ikeda's rule for N = Z");
   says("\"operator\": \"gt-\"");
+  solve("-i usdb --protons 1 --neutrons 1 --states 1 --observables all");
+  says("radii need an input without a core");
 }
 
 static void mistakes(void** state) {
   (void)state;
   static const char usdb[] = "-i usdb --protons 2 --neutrons 0 --states 1 --observables ";
   char words[256];
-  static const char* const cases[][2] = {
-      {"strength:e5", "no operator 'e5'"}, {"strength:e2:0", "STEPS"},
-      {"strength:e2:10:1:-3", "WIDTH"},    {"strength:e2:10:1:1:1", "expected"},
-      {"strength:gt+", "needs a neutron"}, {"strength", "expected"},
-      {"radii", "without a core"},         {"rdm2", "molecules"},
-      {"strength:e2:10:7", "no level 7"}};
+  static const char* const cases[][2] = {{"strength:e5", "no operator 'e5'"},
+                                         {"strength:e2:0", "STEPS"},
+                                         {"strength:e2:10:1:-3", "WIDTH"},
+                                         {"strength:e2:10:1:1:1", "expected"},
+                                         {"strength:gt+", "needs a neutron"},
+                                         {"strength", "expected"},
+                                         {"rdm2", "molecules"},
+                                         {"strength:e2:10:7", "no level 7"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     snprintf(words, sizeof words, "%s%s", usdb, cases[k][0]);
     refused(words, cases[k][1]);
