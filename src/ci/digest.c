@@ -70,11 +70,16 @@ static uint64_t add_cross(uint64_t digest, const tg_ci_hamiltonian* h, int two_m
   const size_t n = tg_ci_hamiltonian_orbitals(h, 0, NULL);
   const uint32_t *of_a = NULL, *of_b = NULL;
   const size_t count_a = tg_ci_hamiltonian_transitions(h, 0, two_m, symmetry, &of_a);
-  const size_t count_b = tg_ci_hamiltonian_transitions(h, 1, -two_m, symmetry, &of_b);
+  (void)tg_ci_hamiltonian_transitions(h, 1, -two_m, symmetry, &of_b);
   for (size_t a = 0; a < count_a; a++) {
-    const double* row = tg_ci_hamiltonian_cross_row(h, (int)(of_a[a] / n), (int)(of_a[a] % n));
-    for (size_t b = 0; row && b < count_b; b++)
-      if (row[b] != 0) digest = number(one(digest, (uint64_t)of_a[a] << 32 | of_b[b]), row[b]);
+    const double* values;
+    const uint32_t* places;
+    const size_t count =
+        tg_ci_hamiltonian_cross_row(h, (int)(of_a[a] / n), (int)(of_a[a] % n), &values, &places);
+    for (size_t e = 0; e < count; e++)
+      if (values[e] != 0)
+        digest =
+            number(one(digest, (uint64_t)of_a[a] << 32 | of_b[places ? places[e] : e]), values[e]);
   }
   return digest;
 }

@@ -15,19 +15,30 @@ typedef struct channels {
   uint32_t* position;  /* [orbitals^2] within the channel, of those that are members */
 } channels;
 
+/* A row of a matrix: all elements, or, while few are not zero, these and behind them their places,
+ * rising. */
+typedef struct matrix_row {
+  double* value;
+  uint32_t count, room; /* room DENSE: [all] */
+} matrix_row;
+
+enum { SHORT_ROW = 64, FIRST_ROOM = 5 /* a cache line */ };
+enum { SPARSE = 16 }; /* fewer than one in so many: more would be slow to put in their places */
+static const uint32_t dense = UINT32_MAX;
+
 typedef struct species {
   size_t count;
   tg_ci_orbital* orbitals;
   double** one; /* [count]: rows of count */
   channels pairs, transitions;
-  double** two; /* [pairs]: row p of a channel's matrix, its first p + 1 elements */
+  matrix_row* two; /* [pairs]: row p of a channel's matrix, its first p + 1 elements */
 } species;
 
 struct tg_ci_hamiltonian {
   double constant;
   species s[2];
-  double** cross; /* [transitions of A]: a row of the B channel that balances it */
-  size_t bytes;   /* of the rows */
+  matrix_row* cross; /* [transitions of A]: a row of the B channel that balances it */
+  size_t bytes;      /* of the rows */
 };
 
 static const char species_names[2] = {'A', 'B'};
@@ -118,8 +129,8 @@ failed:
   return status;
 }
 
-static void rows_free(double** rows, size_t count) {
-  for (size_t r = 0; rows && r < count; r++) tg_free(rows[r]);
+static void rows_free(matrix_row* rows, size_t count) {
+  for (size_t r = 0; rows && r < count; r++) tg_free(rows[r].value);
   tg_free(rows);
 }
 
@@ -128,7 +139,8 @@ void tg_ci_hamiltonian_free(tg_ci_hamiltonian* h) {
   for (int t = 0; t < 2; t++) {
     species* s = &h->s[t];
     TG_FREE(s->orbitals);
-    rows_free(s->one, s->count);
+    for (size_t i = 0; s->one && i < s->count; i++) tg_free(s->one[i]);
+    TG_FREE(s->one);
     rows_free(s->two, s->count < 2 ? 0 : s->count * (s->count - 1) / 2);
     channels_free(&s->pairs);
     channels_free(&s->transitions);
@@ -137,14 +149,76 @@ void tg_ci_hamiltonian_free(tg_ci_hamiltonian* h) {
   tg_free(h);
 }
 
-/* Element e of a row that has count elements once one of them is not zero. */
-static tg_status row_set(tg_ci_hamiltonian* h, double** row, size_t count, size_t e, double value) {
-  if (!*row) {
-    if (value == 0) return TG_OK;
-    TG_TRY(TG_ALLOCATE(count, "matrix elements", row));
-    h->bytes += count * sizeof **row;
+static uint32_t* places_of(const matrix_row* r) { return (uint32_t*)(r->value + r->room); }
+
+/* The first place at or behind e. */
+static uint32_t find_place(const matrix_row* r, size_t e) {
+  const uint32_t* place = places_of(r);
+  uint32_t low = 0, high = r->count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (place[middle] < e)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  (*row)[e] = value;
+  return low;
+}
+
+static double row_get(const matrix_row* r, size_t e) {
+  if (!r->value) return 0;
+  if (r->room == dense) return r->value[e];
+  const uint32_t at = find_place(r, e);
+  return at < r->count && places_of(r)[at] == e ? r->value[at] : 0;
+}
+
+/* Room for another element of a row that has `count` in all; rows that fill up become dense. */
+static tg_status row_grow(tg_ci_hamiltonian* h, matrix_row* r, size_t count) {
+  matrix_row next = {.room = r->room ? 2 * r->room : FIRST_ROOM, .count = r->count};
+  double* block = NULL;
+  size_t length = next.room + (next.room + 1) / 2; /* values and places */
+  if (count <= SHORT_ROW || next.room >= count / SPARSE) {
+    next.room = dense;
+    length = count;
+  }
+  TG_TRY(TG_ALLOCATE(length, "matrix elements", &block));
+  next.value = block;
+  for (uint32_t k = 0; k < r->count; k++) {
+    block[next.room == dense ? places_of(r)[k] : k] = r->value[k];
+    if (next.room != dense) places_of(&next)[k] = places_of(r)[k];
+  }
+  h->bytes += (length - (r->room + (r->room + 1) / 2)) * sizeof *block;
+  tg_free(r->value);
+  *r = next;
+  return TG_OK;
+}
+
+/* Element e of a row of count elements. */
+static tg_status row_set(tg_ci_hamiltonian* h, matrix_row* r, size_t count, size_t e,
+                         double value) {
+  if (!r->value && value == 0) return TG_OK;
+  if (!r->value) TG_TRY(row_grow(h, r, count));
+  if (r->room == dense) {
+    r->value[e] = value;
+    return TG_OK;
+  }
+  uint32_t at = find_place(r, e);
+  if (at < r->count && places_of(r)[at] == e) {
+    r->value[at] = value;
+    return TG_OK;
+  }
+  if (value == 0) return TG_OK;
+  if (r->count == r->room) {
+    TG_TRY(row_grow(h, r, count));
+    return row_set(h, r, count, e, value);
+  }
+  uint32_t* place = places_of(r);
+  for (uint32_t k = r->count++; k > at; k--) {
+    place[k] = place[k - 1];
+    r->value[k] = r->value[k - 1];
+  }
+  place[at] = (uint32_t)e;
+  r->value[at] = value;
   return TG_OK;
 }
 
@@ -171,8 +245,16 @@ tg_status tg_ci_hamiltonian_set_one(tg_ci_hamiltonian* h, int t, int i, int j, d
   const int change = pair_m(s, (size_t)i, (size_t)j, true);
   const unsigned label = pair_label(s, (size_t)i, (size_t)j);
   if (change || label) return value == 0 ? TG_OK : forbidden("one-body", value, change, label);
-  TG_TRY(row_set(h, &s->one[i], s->count, (size_t)j, value));
-  return row_set(h, &s->one[j], s->count, (size_t)i, value);
+  if (value == 0 && !s->one[i]) return TG_OK;
+  for (int k = 0; k < 2; k++) {
+    double** line = &s->one[k ? j : i];
+    if (!*line) {
+      TG_TRY(TG_ALLOCATE(s->count, "matrix elements", line));
+      h->bytes += s->count * sizeof **line;
+    }
+    (*line)[k ? i : j] = value;
+  }
+  return TG_OK;
 }
 
 /* i < j by swapping; false where they are equal. */
@@ -273,16 +355,17 @@ double tg_ci_hamiltonian_two(const tg_ci_hamiltonian* h, int t, int i, int j, in
   if (channel != pair_channel(s, k, l)) return 0;
   size_t row, element;
   two_place(s, channel, i, j, k, l, &row, &element);
-  return s->two[row] ? sign * s->two[row][element] : 0;
+  return sign * row_get(&s->two[row], element);
 }
 
 double tg_ci_hamiltonian_cross(const tg_ci_hamiltonian* h, int i, int j, int k, int l) {
-  const double* row = h->cross[cross_row(h, i, j)];
+  const matrix_row* r = &h->cross[cross_row(h, i, j)];
   const species* b = &h->s[1];
-  if (!row || balance(h, i, j) != channel_of(&b->transitions, pair_m(b, (size_t)k, (size_t)l, true),
-                                             pair_label(b, (size_t)k, (size_t)l)))
+  if (!r->value ||
+      balance(h, i, j) != channel_of(&b->transitions, pair_m(b, (size_t)k, (size_t)l, true),
+                                     pair_label(b, (size_t)k, (size_t)l)))
     return 0;
-  return row[b->transitions.position[(size_t)k * b->count + (size_t)l]];
+  return row_get(r, b->transitions.position[(size_t)k * b->count + (size_t)l]);
 }
 
 size_t tg_ci_hamiltonian_orbitals(const tg_ci_hamiltonian* h, int t, const tg_ci_orbital** out) {
@@ -307,7 +390,7 @@ size_t tg_ci_hamiltonian_bytes(const tg_ci_hamiltonian* h) {
   size_t bytes = sizeof *h + h->bytes + h->s[0].count * h->s[0].count * sizeof *h->cross;
   for (int t = 0; t < 2; t++) {
     const size_t n = h->s[t].count, pairs = n < 2 ? 0 : n * (n - 1) / 2;
-    bytes += n * (sizeof(tg_ci_orbital) + sizeof(double*)) + pairs * sizeof(double*) +
+    bytes += n * (sizeof(tg_ci_orbital) + sizeof(double*)) + pairs * sizeof(matrix_row) +
              channels_bytes(&h->s[t].pairs, n, pairs) +
              channels_bytes(&h->s[t].transitions, n, n * n);
   }
@@ -331,19 +414,25 @@ size_t tg_ci_hamiltonian_transitions(const tg_ci_hamiltonian* h, int t, int two_
   return channel_members(&h->s[t].transitions, two_m, label, members);
 }
 
-const double* tg_ci_hamiltonian_cross_row(const tg_ci_hamiltonian* h, int i, int j) {
-  return h->cross[cross_row(h, i, j)];
+size_t tg_ci_hamiltonian_cross_row(const tg_ci_hamiltonian* h, int i, int j, const double** values,
+                                   const uint32_t** places) {
+  const matrix_row* r = &h->cross[cross_row(h, i, j)];
+  *values = r->value;
+  *places = r->value && r->room != dense ? places_of(r) : NULL;
+  if (!r->value) return 0;
+  return *places ? r->count : channel_count(&h->s[1].transitions, balance(h, i, j));
 }
 
-/* row += factor * from, of count elements. */
-static tg_status row_add(tg_ci_hamiltonian* h, double** row, size_t count, double factor,
-                         const double* from) {
-  if (!from) return TG_OK;
-  if (!*row) {
-    TG_TRY(TG_ALLOCATE(count, "matrix elements", row));
-    h->bytes += count * sizeof **row;
+/* to += factor * from, of count elements. */
+static tg_status row_add(tg_ci_hamiltonian* h, matrix_row* to, size_t count, double factor,
+                         const matrix_row* from) {
+  if (!from->value) return TG_OK;
+  const size_t elements = from->room == dense ? count : from->count;
+  for (size_t k = 0; k < elements; k++) {
+    const size_t e = from->room == dense ? k : places_of(from)[k];
+    if (from->value[k] != 0)
+      TG_TRY(row_set(h, to, count, e, row_get(to, e) + factor * from->value[k]));
   }
-  for (size_t e = 0; e < count; e++) (*row)[e] += factor * from[e];
   return TG_OK;
 }
 
@@ -360,7 +449,7 @@ static tg_status add_pairs(tg_ci_hamiltonian* h, species* s, double factor, cons
   const channels* c = &s->pairs;
   for (size_t channel = 0; channel < (size_t)c->span_m * c->labels; channel++)
     for (size_t p = c->begin[channel]; p < c->begin[channel + 1]; p++)
-      TG_TRY(row_add(h, &s->two[p], p - c->begin[channel] + 1, factor, from->two[p]));
+      TG_TRY(row_add(h, &s->two[p], p - c->begin[channel] + 1, factor, &from->two[p]));
   return TG_OK;
 }
 
@@ -376,16 +465,20 @@ tg_status tg_ci_hamiltonian_add(tg_ci_hamiltonian* h, double factor,
   for (int t = 0; t < 2; t++) {
     species* s = &h->s[t];
     for (size_t i = 0; i < s->count; i++)
-      TG_TRY(row_add(h, &s->one[i], s->count, factor, other->s[t].one[i]));
+      for (size_t j = 0; j <= i && other->s[t].one[i]; j++)
+        if (other->s[t].one[i][j] != 0)
+          TG_TRY(tg_ci_hamiltonian_set_one(
+              h, t, (int)i, (int)j,
+              tg_ci_hamiltonian_one(h, t, (int)i, (int)j) + factor * other->s[t].one[i][j]));
     TG_TRY(add_pairs(h, s, factor, &other->s[t]));
   }
   const size_t n = h->s[0].count;
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) {
-      const size_t row = cross_row(h, (int)i, (int)j);
-      TG_TRY(row_add(h, &h->cross[row],
+      const size_t at = cross_row(h, (int)i, (int)j);
+      TG_TRY(row_add(h, &h->cross[at],
                      channel_count(&h->s[1].transitions, balance(h, (int)i, (int)j)), factor,
-                     other->cross[row]));
+                     &other->cross[at]));
     }
   return TG_OK;
 }

@@ -17,8 +17,9 @@
  * a point group's irrep, 0 ... 7, of molecules); an operator conserves the sum of 2m and the
  * product of labels. Elements that do not are refused. So v is kept as one symmetric matrix for
  * each channel (2m, label) of pairs, and w as one matrix for each channel (change of 2m, change of
- * label) of transitions i <- j; a row of a matrix has memory once an element of it is set, so that
- * a few elements among thousands of orbitals do not take the memory of all. */
+ * label) of transitions i <- j; a row of a matrix has memory once an element of it is set, and of a
+ * row that is mostly zero only the others are kept, so that a few elements among thousands of
+ * orbitals do not take the memory of all. */
 #ifndef TG_CI_HAMILTONIAN_H
 #define TG_CI_HAMILTONIAN_H
 
@@ -75,9 +76,12 @@ size_t tg_ci_hamiltonian_pairs(const tg_ci_hamiltonian* h, int species, int two_
 size_t tg_ci_hamiltonian_transitions(const tg_ci_hamiltonian* h, int species, int two_m,
                                      unsigned symmetry, const uint32_t** members);
 
-/** The elements w(ij,kl) of one transition i <- j of A with all those k <- l of B that balance it,
- * in the order of tg_ci_hamiltonian_transitions. NULL: all are zero. */
-const double* tg_ci_hamiltonian_cross_row(const tg_ci_hamiltonian* h, int i, int j);
+/** The elements w(ij,kl) of one transition i <- j of A with those k <- l of B that balance it;
+ * returns how many there are. places NULL: all, in the order of tg_ci_hamiltonian_transitions;
+ * otherwise element e is of the transition at places[e] in that order, rising, and the others are
+ * zero. 0: all are. */
+size_t tg_ci_hamiltonian_cross_row(const tg_ci_hamiltonian* h, int i, int j, const double** values,
+                                   const uint32_t** places);
 
 /** h += factor * other, of the same orbitals: H + beta (Hcm - 3/2 hw). */
 tg_status tg_ci_hamiltonian_add(tg_ci_hamiltonian* h, double factor,

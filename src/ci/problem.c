@@ -107,29 +107,6 @@ static tg_status keep_label(tg_ci_problem* p, tg_ci_label kind, tg_status status
   return status;
 }
 
-/* Bytes of an operator with elements for all pairs of a proton's and a neutron's change of orbital,
- * as T^2 and Hcm have. */
-static double pair_bytes(const tg_ci_hamiltonian* h) {
-  enum { MOST_CHANGE = 2 * TG_CI_SHELL_MOST_TWO_J };
-  const uint32_t* members;
-  double sum = 0;
-  for (int change = -MOST_CHANGE; change <= MOST_CHANGE; change++)
-    for (unsigned parity = 0; parity < 2; parity++)
-      sum += (double)tg_ci_hamiltonian_transitions(h, 0, change, parity, &members) *
-             (double)tg_ci_hamiltonian_transitions(h, 1, -change, parity, &members);
-  return sum * sizeof(double);
-}
-
-/* Labels are not worth more memory than this. */
-static bool too_large(tg_ci_problem* p, tg_ci_label label, const char* what) {
-  static const double most = 2e9;
-  const double bytes = pair_bytes(p->h);
-  if (bytes <= most) return false;
-  snprintf(p->unknown[label], sizeof p->unknown[label],
-           "%s is not measured: it would take %.0f GB for so many orbits", what, 1e-9 * bytes);
-  return true;
-}
-
 /* Hcm - 3/2 hw; and H + beta times it, which lifts states whose centre of mass is excited. */
 static tg_status make_cm(tg_ci_problem* p, const tg_ci_nucleus* nucleus, double beta) {
   const tg_ci_model* model = &p->input->model;
@@ -141,8 +118,6 @@ static tg_status make_cm(tg_ci_problem* p, const tg_ci_nucleus* nucleus, double 
                      p->input->facts[0].path);
     return TG_OK;
   }
-  if (beta == 0 && too_large(p, TG_CI_LABEL_CM, "the excitation of the centre of mass"))
-    return TG_OK;
   tg_status status = tg_ci_model_quantity(model, TG_CI_HCM, nucleus, &cm);
   if (status == TG_OK)
     tg_ci_hamiltonian_set_constant(cm, tg_ci_hamiltonian_constant(cm) - 1.5 * p->hw);
@@ -165,7 +140,6 @@ static tg_status make_nuclear_operators(const tg_ci_problem_params* params, tg_c
   }
   for (int k = TG_CI_LABEL_J; k <= TG_CI_LABEL_T; k++) {
     tg_ci_hamiltonian* o = NULL;
-    if (k == TG_CI_LABEL_T && too_large(p, TG_CI_LABEL_T, "T")) continue;
     const tg_status status =
         tg_ci_model_quantity(model, k == TG_CI_LABEL_J ? TG_CI_J2 : TG_CI_T2, &nucleus, &o);
     TG_TRY(keep_label(p, (tg_ci_label)k, status, o));

@@ -34,18 +34,22 @@ static void fill_row(const tg_ci_hamiltonian* h, const tg_ci_fly* f, size_t chan
                      double* out) {
   const size_t na = f->orbitals[0], nb = f->orbitals[1];
   const tg_ci_jumps* jb = &f->jumps[1];
-  const double* row = tg_ci_hamiltonian_cross_row(h, (int)(a / na), (int)(a % na));
+  const double* values;
+  const uint32_t* places;
   const size_t count = operators_of(jb, channel);
-  if (!row || !count) return;
+  const size_t elements =
+      tg_ci_hamiltonian_cross_row(h, (int)(a / na), (int)(a % na), &values, &places);
+  if (!elements || !count) return;
   const tg_ci_orbital* o;
   tg_ci_hamiltonian_orbitals(h, 1, &o);
   const uint32_t *operators = jb->operators + jb->channel_begin[channel], *members;
   const tg_ci_orbital *to = &o[operators[0] / nb], *from = &o[operators[0] % nb];
   tg_ci_hamiltonian_transitions(h, 1, to->two_m - from->two_m,
                                 (unsigned)(to->symmetry ^ from->symmetry), &members);
-  for (size_t b = 0, m = 0; b < count; b++) {
-    while (members[m] != operators[b]) m++;
-    out[b] = row[m];
+  for (size_t b = 0, e = 0; b < count && e < elements; e++) {
+    const uint32_t member = members[places ? places[e] : e];
+    while (b < count && operators[b] < member) b++;
+    if (b < count && operators[b] == member) out[b++] = values[e];
   }
 }
 
@@ -59,7 +63,9 @@ static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
   for (size_t c = 0; c < ja->channel_count; c++)
     for (size_t a = ja->channel_begin[c]; a < ja->channel_begin[c + 1]; a++) {
       const uint32_t o = ja->operators[a];
-      if (!tg_ci_hamiltonian_cross_row(h, (int)(o / na), (int)(o % na))) continue;
+      const double* values;
+      const uint32_t* places;
+      if (!tg_ci_hamiltonian_cross_row(h, (int)(o / na), (int)(o % na), &values, &places)) continue;
       f->row_begin[a] = size;
       size += operators_of(jb, c);
     }
@@ -175,13 +181,15 @@ static void find_useful(const tg_ci_hamiltonian* h, const size_t orbitals[2],
   tg_ci_hamiltonian_orbitals(h, 0, &o);
   for (size_t i = 0; i < na; i++)
     for (size_t j = 0; j < na; j++) {
-      const double* row = tg_ci_hamiltonian_cross_row(h, (int)i, (int)j);
-      if (!row) continue;
-      const uint32_t* members;
-      const size_t count = tg_ci_hamiltonian_transitions(
-          h, 1, o[j].two_m - o[i].two_m, (unsigned)(o[i].symmetry ^ o[j].symmetry), &members);
-      for (size_t m = 0; m < count; m++)
-        if (row[m] != 0) useful[0][i * na + j] = useful[1][members[m]] = true;
+      const double* values;
+      const uint32_t *places, *members;
+      const size_t count = tg_ci_hamiltonian_cross_row(h, (int)i, (int)j, &values, &places);
+      if (!count) continue;
+      tg_ci_hamiltonian_transitions(h, 1, o[j].two_m - o[i].two_m,
+                                    (unsigned)(o[i].symmetry ^ o[j].symmetry), &members);
+      for (size_t e = 0; e < count; e++)
+        if (values[e] != 0)
+          useful[0][i * na + j] = useful[1][members[places ? places[e] : e]] = true;
     }
 }
 

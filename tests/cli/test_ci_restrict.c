@@ -206,6 +206,25 @@ static void write_pairs(const char* path, int orbitals) {
   fclose(stream);
 }
 
+/* Neutrons in all orbits up to 13 quanta, 1,120 single-particle states; orbit k at k MeV, and two
+ * neutrons in the first one gain 2 MeV. */
+static void write_oscillator(const char* path) {
+  FILE* stream = fopen(path, "w");
+  int number = 0;
+  assert_non_null(stream);
+  fputs("0 105 20 20\n", stream);
+  for (int quanta = 0; quanta <= 13; quanta++)
+    for (int two_j = 1; two_j <= 2 * quanta + 1; two_j += 2) {
+      const int low = (two_j - 1) / 2, l = (quanta - low) % 2 ? low + 1 : low;
+      fprintf(stream, "%d %d %d %d 1\n", ++number, (quanta - l) / 2, l, two_j);
+    }
+  assert_int_equal(number, 105);
+  fputs("105 0\n", stream);
+  for (int k = 1; k <= number; k++) fprintf(stream, "%d %d %d.0\n", k, k, k);
+  fputs("1 0\n1 1 1 1 0 -2.0\n", stream);
+  fclose(stream);
+}
+
 static void many_orbitals(void** state) {
   (void)state;
   const char* folder = scratch_make();
@@ -224,6 +243,16 @@ static void many_orbitals(void** state) {
   for (const char* at = ci_output; strstr(at, "\"two_S\": ");)
     spins += (int)ci_number(&at, "two_S");
   assert_int_equal(spins, 2);
+  snprintf(path, sizeof path, "%s", scratch_path(folder, "many.snt"));
+  write_oscillator(path);
+  snprintf(words, sizeof words, "-i '%s' --neutrons 3 --nmax 4 --states 2", path);
+  assert_int_equal(energies_of(words, "MeV", energies), 2);
+  /* two in 0s1/2, the third in 0p1/2 or 0p3/2 */
+  ci_close(energies[0], 1 + 1 - 2 + 2, 1e-6, "three in 1,120 orbitals");
+  ci_close(energies[1], 1 + 1 - 2 + 3, 1e-6, "three in 1,120 orbitals");
+  const char* at = ci_output;
+  ci_close(ci_number(&at, "two_J"), 1, 0, "three in 1,120 orbitals");
+  ci_close(ci_number(&at, "two_J"), 3, 0, "three in 1,120 orbitals");
   scratch_remove(folder);
 }
 
