@@ -342,6 +342,25 @@ static int by_start(const void* a, const void* b) {
   return x->from < y->from ? -1 : x->from > y->from;
 }
 
+/* The middle and the length of the longest piece of an arrow that crosses no level of its column.
+ */
+static double free_piece(const picture* p, const column* c, double from, double to,
+                         double* length) {
+  double above = from, middle = 0.5 * (from + to);
+  *length = 0;
+  for (size_t i = c->count; i-- > 0;) { /* from the highest level down */
+    const double y = y_of(p, excitation(p, c->levels[i]));
+    if (y <= above || above >= to) continue;
+    const double end = fmin(y, to);
+    if (end - above > *length) {
+      *length = end - above;
+      middle = 0.5 * (above + end);
+    }
+    above = end;
+  }
+  return middle;
+}
+
 /* Arrows of a column side by side, as wide as they are strong, with B(E2) along them. */
 static void draw_arrows(const picture* p, const column* c) {
   arrow mine[MOST_ARROWS];
@@ -361,10 +380,14 @@ static void draw_arrows(const picture* p, const column* c) {
     fprintf(p->out, "<path d='M%.1f %.1fH%.1fV%.1fH%.1fL%.1f %.1fL%.1f %.1fH%.1fZ' class='arrow'/>",
             x - half, from, x + half, to - length, x + head, x, to, x - head, to - length,
             x - half);
-    if (to - from > 34)
+    char words[32];
+    double room;
+    const double middle = free_piece(p, c, from, to, &room);
+    snprintf(words, sizeof words, "%.3g", mine[i].strength);
+    if (room > 6 * (double)strlen(words) + 2)
       fprintf(p->out,
-              "<text transform='translate(%.1f %.1f) rotate(-90)' class='strength'>%.3g</text>\n",
-              x - half - 2, 0.5 * (from + to), mine[i].strength);
+              "<text transform='translate(%.1f %.1f) rotate(-90)' class='strength'>%s</text>\n",
+              x - half - 2, middle, words);
   }
 }
 

@@ -58,11 +58,13 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
   if (outputs->goes_on) fprintf(stderr, "goes on from %s\n", outputs->restart);
   status = tg_ci_solve(&job->problem, &job->solve, &spectrum);
   tg_cli_ci_progress_end(&progress);
+  if (status != TG_OK) goto done;
   const tg_ci_states states = {&job->problem, &spectrum};
-  if (status == TG_OK) status = tg_ci_observables_run(&list, &params, &states, NULL, &job->tables);
+  status = tg_ci_observables_run(&list, &params, &states, NULL, &job->tables);
   if (status == TG_OK) status = tg_cli_ci_outputs_write(outputs, job, &spectrum);
-  if (status == TG_OK && f->json) tg_cli_ci_json(stdout, job, &spectrum);
-  if (status == TG_OK && !f->json) tg_cli_ci_print(stdout, job, &spectrum);
+  /* levels that took hours are shown even where a disk was full in the end */
+  if (!f->json) tg_cli_ci_print(stdout, job, &spectrum);
+  if (f->json && status == TG_OK) tg_cli_ci_json(stdout, job, &spectrum);
 done:
   tg_cli_ci_outputs_close(outputs, status);
   tg_ci_observables_free(&list);
