@@ -108,7 +108,7 @@ has_candidates() { # PACKAGE...
 }
 
 packages_program='cmake ninja-build gcc libc6-dev pkg-config'
-packages_demo="$packages_program gnuplot-nox"
+packages_demo="$packages_program gnuplot-nox liblapacke-dev"
 packages_libraries='libopenmpi-dev openmpi-bin libfftw3-dev liblapacke-dev libopenblas-dev libhdf5-dev'
 # gnuplot is in it because the plots are tested; g++ because the public headers are checked as C++.
 # spin searches the model of the halo protocol.

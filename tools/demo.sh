@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ./dev demo: ethanol in water for 5 ps on all cores, with its energies, drift, speed and a plot.
+# ./dev demo: ethanol in water for 5 ps on all cores, with its energies, drift, speed and a plot; and the
+# spectrum of a nucleus with its level scheme.
 set -eu
 . tools/common.sh
 
@@ -25,5 +26,13 @@ echo
 
 say "energies, from $out/energies.xvg"
 awk -v atoms=5625 -v settle=0.5 -f tools/energies.awk "$out/energies.xvg"
+say "solve: the lowest levels of 24Mg, eight nucleons outside 16O"
+set -- build/cpu/throng ci solve -i usdb --protons 4 --neutrons 4 --states 13 --observables e2 \
+  --picture "$out/mg24.svg"
+printf '%s ' "$@"
+echo
+"$@"
+[ -s "$out/mg24.svg" ] || die 1 "no level scheme $out/mg24.svg"
+
 say "written to $out"
 ls -l "$out"

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/plot.h"
+#include "ci/results_file.h"
 #include "cli/cli.h"
 #include "cli/info_motifs.h"
 #include "cli/machine.h"
@@ -216,6 +217,8 @@ static void print_text(const facts* all) {
            all->nvshmem);
   else
     printf("NVSHMEM    no: %s\n", all->nvshmem);
+  const char* hdf5 = tg_ci_results_library();
+  printf("HDF5       %s\n", hdf5 ? hdf5 + strlen("HDF5 ") : "no: throng was built without");
   printf("gnuplot    %s%s\n", all->gnuplot_works ? "" : "no: ", all->gnuplot);
   print_ables("Backends", all->backends, BACKEND_COUNT);
   print_ables("Transports", all->transports, TRANSPORT_COUNT);
@@ -292,6 +295,7 @@ static void print_json(const facts* all) {
   json_gpus(&json, all);
   tg_json_text(&json, "mpi", all->mpi_built ? all->mpi : NULL);
   tg_json_text(&json, "nvshmem", tg_nvshmem_built() ? tg_nvshmem_version() : NULL);
+  tg_json_text(&json, "hdf5", tg_ci_results_library());
   tg_json_text(&json, "gnuplot", all->gnuplot_works ? all->gnuplot : NULL);
   json_ables(&json, "backends", all->backends, BACKEND_COUNT);
   json_ables(&json, "transports", all->transports, TRANSPORT_COUNT);
