@@ -29,6 +29,7 @@ scripts=
 for path in $files; do
   [ -f "$path" ] || continue
   case $path in
+    bench/*.c) code="$code $path" ;; # they need packages that throng does not
     *.c) code="$code $path" sources="$sources $path" ;;
     *.h | *.cu | *.cuh) code="$code $path" ;;
     *.sh | dev | .ci/run) scripts="$scripts $path" ;;
