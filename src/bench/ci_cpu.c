@@ -105,7 +105,7 @@ static tg_status measure_yardsticks(int threads, tg_bench_yardsticks* best) {
 
 static tg_status solve_all(const tg_bench_ci_case* what, const tg_bench_ci_params* params,
                            const tg_ci_problem* problem, tg_bench_ci_result* out) {
-  double seconds[TG_BENCH_CI_REPEATS];
+  double seconds[TG_BENCH_CI_REPEATS] = {0};
   tg_ci_solve_params solve = tg_ci_solve_defaults();
   solve.states = what->states;
   solve.storage = params->storage;

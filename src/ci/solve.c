@@ -416,14 +416,15 @@ static tg_status check_states(const tg_ci_problem* p, const tg_ci_solve_params* 
 
 /* Seconds of a core for an element done in lanes, one by one on the fly, stored; for a number of a
  * vector, made orthogonal to a basis of some 60. Products: 60 and 16 for each state, as the cases
- * of docs/eigen.md took. */
+ * of docs/eigen.md took, and more in wide blocks. */
 static double seconds_for(const tg_ci_need* need, int threads) {
-  static const double lane = 0.25e-9, single = 3.6e-9, stored = 1e-9, orthogonal = 5e-8;
+  static const double lane = 0.25e-9, single = 3.6e-9, stored = 3e-10, orthogonal = 5e-8;
   const tg_ci_operator_facts* f = &need->facts;
   const double pairs = (double)f->pairs, lanes = (double)f->lane_pairs;
   const double product =
       f->storage == TG_CI_STORAGE_STORED ? stored * pairs : lane * lanes + single * (pairs - lanes);
-  const double products = fmin(60 + 16.0 * need->states, 2 * (double)f->dimension);
+  const double products =
+      fmin((need->block > 2 ? 1.6 : 1) * (60 + 16.0 * need->states), 2 * (double)f->dimension);
   return products * (product + orthogonal * (double)f->dimension) / threads;
 }
 
