@@ -71,15 +71,16 @@ static tg_status read_request(const char* text, request* out) {
 
 /* ---- the operator ---- */
 
-/* Charges of e r^K Y_K: those given; else for E1 those about the centre of mass, for E0 bare ones.
- */
+/* Charges of e r^K Y_K: those of the parameters; for E1 always those about the centre of mass, for
+ * E0 bare ones if none are given. */
 static void set_charges(const tg_ci_question* q, tg_ci_transition_parameters* p) {
   const tg_ci_problem* problem = q->initial.problem;
   const tg_ci_model* model = &problem->input->model;
   memcpy(p->charge, q->params->charge, sizeof p->charge);
-  if (q->params->charges_given || p->rank > 1) return;
-  p->charge[0] = 1;
-  p->charge[1] = 0;
+  if (p->rank == 0 && !q->params->charges_given) {
+    p->charge[0] = 1;
+    p->charge[1] = 0;
+  }
   if (p->rank != 1 || !(problem->mass > 0)) return;
   const double protons = problem->particles[0] + fmax(0, model->core_protons);
   p->charge[0] = 1 - protons / problem->mass;

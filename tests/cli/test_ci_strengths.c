@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include "ci/results_file.h"
 #include "ci_run.h"
 
 #define DATA "tests/ci/data/"
@@ -84,6 +85,37 @@ static void nuclei(void** state) {
   says("radii need an input without a core");
 }
 
+/* 15N is 16O with a hole, which the p shell makes of one state: C2S = 2j + 1. */
+static void two_nuclei(void** state) {
+  (void)state;
+  if (!tg_ci_results_library()) skip();
+  char folder[] = "/tmp/throng-strengths-XXXXXX", words[1024];
+  assert_non_null(mkdtemp(folder));
+  snprintf(words, sizeof words,
+           "solve --threads 1 -i ckpot --protons 6 --neutrons 6 --wave %s/o16.h5", folder);
+  if (ci_run(words) != 0) fail_msg("%s", ci_output);
+  snprintf(words, sizeof words,
+           "solve --threads 1 -i ckpot --protons 5 --neutrons 6 --wave %s/n15.h5", folder);
+  if (ci_run(words) != 0) fail_msg("%s", ci_output);
+  for (int back = 0; back < 2; back++) {
+    snprintf(words, sizeof words,
+             "transitions --from %s/%s.h5 --to %s/%s.h5 --observables spectroscopic --json", folder,
+             back ? "n15" : "o16", folder, back ? "o16" : "n15");
+    if (ci_run(words) != 0) fail_msg("%s", ci_output);
+    const char* at = strstr(ci_output, "\"spectroscopic\": [");
+    assert_non_null(at);
+    ci_close(ci_number(&at, "J_smaller"), 0.5, 0, "15N");
+    ci_close(ci_number(&at, "S"), 2, 1e-9, "p1/2 hole");
+    ci_close(ci_number(&at, "J_smaller"), 1.5, 0, "15N");
+    ci_close(ci_number(&at, "S"), 4, 1e-9, "p3/2 hole");
+    at = strstr(at, "\"spectroscopic_sums\": [");
+    const double sum = ci_number(&at, "sum");
+    ci_close(sum, ci_number(&at, "sum_rule"), 1e-9, "sum rule");
+  }
+  snprintf(words, sizeof words, "rm -r %s", folder);
+  assert_int_equal(system(words), 0);
+}
+
 static void mistakes(void** state) {
   (void)state;
   static const char usdb[] = "-i usdb --protons 2 --neutrons 0 --states 1 --observables ";
@@ -107,6 +139,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(molecules),
       cmocka_unit_test(nuclei),
+      cmocka_unit_test(two_nuclei),
       cmocka_unit_test(mistakes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
