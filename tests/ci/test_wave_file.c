@@ -241,7 +241,7 @@ static void damage(void** state) {
     expect_refused("");
   }
   write_bytes(bytes, size - 1);
-  expect_refused("cannot be opened");
+  expect_refused("truncated file");
   write_bytes((const unsigned char*)"This is no HDF5 file.", 21);
   expect_refused("is not an HDF5 file");
 

@@ -63,8 +63,8 @@ static tg_status failed(const tg_ci_results* f, const char* name, const char* wh
   shorten(why);
   const char* part = name && *name ? name : "the file";
   if (f->writing) return tg_fail(TG_ERR_MACHINE, "%s: %s: %s: %s", f->path, part, what, why);
-  return tg_fail(TG_ERR_INPUT, "%s: %s: %s (HDF5: %s); the file is damaged or not what it says",
-                 f->path, part, what, why);
+  return tg_fail(TG_ERR_INPUT, "%s: %s: %s (%s); it is damaged or not what it says", f->path, part,
+                 what, why);
 }
 
 /* ---- files ---- */
@@ -107,11 +107,9 @@ tg_status tg_ci_results_create(const char* path, const char* format, int version
   }
   const hid_t access = access_of_files();
   f->file = H5Fcreate(f->target.part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  status = f->file < 0 ? failed(f, "", "cannot be made") : TG_OK; /* while HDF5 knows why */
   H5Pclose(access);
-  if (f->file < 0) {
-    status = failed(f, "", "cannot be made");
-    goto failed;
-  }
+  if (status != TG_OK) goto failed;
   TG_TRY_GOTO(set_head(f, format), failed);
   *out = f;
   return TG_OK;
@@ -174,8 +172,9 @@ static tg_status open_file(tg_ci_results* f) {
     return tg_fail(TG_ERR_INPUT, "%s: is not an HDF5 file", f->path);
   const hid_t access = access_of_files();
   f->file = H5Fopen(f->path, H5F_ACC_RDONLY, access);
+  const tg_status status = f->file < 0 ? failed(f, "", "cannot be opened") : TG_OK;
   H5Pclose(access);
-  return f->file < 0 ? failed(f, "", "cannot be opened: cut short?") : TG_OK;
+  return status;
 }
 
 tg_status tg_ci_results_open(const char* path, const char* format, int most_version,
