@@ -421,8 +421,11 @@ static double seconds_for(const tg_ci_need* need, int threads) {
   static const double lane = 0.25e-9, single = 3.6e-9, stored = 3e-10, orthogonal = 5e-8;
   const tg_ci_operator_facts* f = &need->facts;
   const double pairs = (double)f->pairs, lanes = (double)f->lane_pairs;
+  /* where most are done in lanes, so are nearly all that lane_pairs does not count: H of one
+   * species */
+  const double others = 2 * lanes > pairs ? lane : single;
   const double product =
-      f->storage == TG_CI_STORAGE_STORED ? stored * pairs : lane * lanes + single * (pairs - lanes);
+      f->storage == TG_CI_STORAGE_STORED ? stored * pairs : lane * lanes + others * (pairs - lanes);
   const double products =
       fmin((need->block > 2 ? 1.6 : 1) * (60 + 16.0 * need->states), 2 * (double)f->dimension);
   return products * (product + orthogonal * (double)f->dimension) / threads;
