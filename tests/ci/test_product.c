@@ -153,14 +153,14 @@ static void larger_blocks(void** state) {
   tg_ci_hamiltonian_free(h);
 }
 
-/* The vector x among 2 ... MOST, at each place: the same bits as alone, and nothing beyond them. */
+/* The vector x among 2 and MOST, first or last: the same bits as alone, and nothing beyond them. */
 static void several_at_once(const tg_ci_kernels* kernels, const tg_ci_fly* f, const double* x,
                             const double* expected) {
   enum { MOST = 5 };
   const size_t n = (size_t)f->space->dimension, ld = n + 3;
   double *many = vector(MOST * ld), *y = vector(MOST * ld);
-  for (int k = 2; k <= MOST; k += k == 2 ? 1 : 2)
-    for (int at = 0; at < k; at++) {
+  for (int k = 2; k <= MOST; k += MOST - 2)
+    for (int at = 0; at < k; at += k - 1) {
       for (size_t i = 0; i < MOST * ld; i++) {
         many[i] = i / ld == (size_t)at && i % ld < n ? x[i % ld] : shell_random(97, i);
         y[i] = 1e300;
