@@ -84,6 +84,24 @@ static bool ends_with(const char* word, int length, const char* end) {
   return length > n && strncmp(word + length - n, end, (size_t)n) == 0;
 }
 
+/* Adds an observable, unless it is there; one that was asked for by name stays so. */
+static tg_status add_entry(const tg_ci_observable* o, const char* argument, bool grouped,
+                           tg_ci_observable_list* out) {
+  for (size_t i = 0; i < out->count; i++) {
+    const char* there = out->argument[i];
+    if (out->entry[i] != o || (there == NULL) != (argument == NULL)) continue;
+    if (there && strcmp(there, argument) != 0) continue;
+    out->grouped[i] = out->grouped[i] && grouped;
+    return TG_OK;
+  }
+  if (out->count == TG_CI_MOST_OBSERVABLES)
+    return tg_fail(TG_ERR_INPUT, "more than %d observables in a list", TG_CI_MOST_OBSERVABLES);
+  if (argument) TG_TRY(tg_copy_text(argument, &out->argument[out->count]));
+  out->grouped[out->count] = grouped;
+  out->entry[out->count++] = o;
+  return TG_OK;
+}
+
 /* One word of the list: NAME, NAME:ARGUMENT, FILE.opme. */
 static tg_status add_word(const char* word, int length, tg_ci_kind kind, bool within,
                           tg_ci_observable_list* out) {
@@ -100,19 +118,23 @@ static tg_status add_word(const char* word, int length, tg_ci_kind kind, bool wi
   if (colon && !found->argument)
     return tg_fail(TG_ERR_INPUT, "the observable '%s' takes nothing behind a colon, found '%.*s'",
                    found->name, length, word);
-  if (out->count == TG_CI_MOST_OBSERVABLES)
-    return tg_fail(TG_ERR_INPUT, "more than %d observables in a list", TG_CI_MOST_OBSERVABLES);
+  char text[4096] = "";
   if (file || colon) {
     const char* start = file ? word : colon + 1;
-    char text[4096];
     const int size = length - (int)(start - word);
     if (size < 1 || (size_t)size >= sizeof text)
       return tg_fail(TG_ERR_INPUT, "'%.*s': expected %s:%s", length, word, found->name,
                      found->argument ? found->argument : "FILE");
     snprintf(text, sizeof text, "%.*s", size, start);
-    TG_TRY(tg_copy_text(text, &out->argument[out->count]));
   }
-  out->entry[out->count++] = found;
+  return add_entry(found, text[0] ? text : NULL, false, out);
+}
+
+/* Each that fits and needs no argument, or the usual ones of them. */
+static tg_status add_group(bool all, tg_ci_kind kind, bool within, tg_ci_observable_list* out) {
+  for (size_t i = 0; ALL[i]; i++)
+    if (fits(ALL[i], kind, within) && (all ? !ALL[i]->argument : (ALL[i]->can & TG_CI_USUAL) != 0))
+      TG_TRY(add_entry(ALL[i], NULL, true, out));
   return TG_OK;
 }
 
@@ -123,7 +145,10 @@ static tg_status add_words(const char* text, tg_ci_kind kind, bool within,
     const int length = end ? (int)(end - at) : (int)strlen(at);
     if (length == 0)
       return tg_fail(TG_ERR_INPUT, "the list of observables '%s' has an empty word", text);
-    TG_TRY(add_word(at, length, kind, within, out));
+    const tg_word word = {.start = at, .length = length};
+    const bool all = tg_word_is_nocase(word, "all"), usual = tg_word_is_nocase(word, "usual");
+    TG_TRY(all || usual ? add_group(all, kind, within, out)
+                        : add_word(at, length, kind, within, out));
     if (!end) return TG_OK;
     at = end + 1;
   }
@@ -132,15 +157,8 @@ static tg_status add_words(const char* text, tg_ci_kind kind, bool within,
 tg_status tg_ci_observables_parse(const char* text, tg_ci_kind kind, bool within,
                                   tg_ci_observable_list* out) {
   tg_ci_observable_list list = {0};
-  const bool all = text && tg_compare_nocase(text, "all") == 0;
-  const bool usual = !text || tg_compare_nocase(text, "usual") == 0;
-  if (all || usual) {
-    for (size_t i = 0; ALL[i]; i++)
-      if (fits(ALL[i], kind, within) &&
-          (all ? !ALL[i]->argument : (ALL[i]->can & TG_CI_USUAL) != 0))
-        list.entry[list.count++] = ALL[i];
-    list.group = true;
-  } else if (tg_compare_nocase(text, "none") != 0) {
+  if (!text) text = "usual";
+  if (tg_compare_nocase(text, "none") != 0) {
     const tg_status status = add_words(text, kind, within, &list);
     if (status != TG_OK) {
       tg_ci_observables_free(&list);
@@ -170,7 +188,7 @@ static tg_status check_one(const tg_ci_observable_list* list, size_t i, const tg
                            bool* left_out) {
   const tg_ci_observable* o = list->entry[i];
   const tg_status status = o->check ? o->check(q) : TG_OK;
-  *left_out = list->group && status == TG_ERR_INPUT;
+  *left_out = list->grouped[i] && status == TG_ERR_INPUT;
   return *left_out ? TG_OK : status;
 }
 

@@ -76,13 +76,13 @@ enum { TG_CI_MOST_OBSERVABLES = 32 };
 typedef struct tg_ci_observable_list {
   const tg_ci_observable* entry[TG_CI_MOST_OBSERVABLES];
   char* argument[TG_CI_MOST_OBSERVABLES]; /* NULL: none */
+  bool grouped[TG_CI_MOST_OBSERVABLES];   /* by all or usual: left out where its check refuses */
   size_t count;
-  bool group; /* all or usual: those whose check refuses are left out */
 } tg_ci_observable_list;
 
-/** Reads "e2,m1,FILE.opme", "all" (each that fits and needs no argument), "usual", "none"; NULL:
- * usual. TG_ERR_INPUT for a name that is not there (with the nearest and all names), or that does
- * not fit the kind or the number of calculations. */
+/** Reads "e2,m1,FILE.opme"; "all" (each that fits and needs no argument) and "usual" may be among
+ * the words; "none"; NULL: usual. The same twice is once. TG_ERR_INPUT for a name that is not there
+ * (with the nearest and all names), or that does not fit the kind or the number of calculations. */
 tg_status tg_ci_observables_parse(const char* text, tg_ci_kind kind, bool within,
                                   tg_ci_observable_list* out);
 void tg_ci_observables_free(tg_ci_observable_list* list);

@@ -406,6 +406,42 @@ static void shared_states_are_flagged(void** state) {
   free_nucleus(&n);
 }
 
+/* Groups and repetitions in lists; what does not apply is left out of a group, and refused by name.
+ */
+static void lists(void** state) {
+  (void)state;
+  tg_ci_observable_list list;
+  size_t all, densities = 0;
+  assert_ok(tg_ci_observables_parse("all", TG_CI_NUCLEUS, true, &list));
+  all = list.count;
+  for (size_t i = 0; i < all; i++) densities += strcmp(list.entry[i]->name, "obdm") == 0;
+  assert_int_equal(densities, 1);
+  tg_ci_observables_free(&list);
+  assert_ok(tg_ci_observables_parse("E2,all,a.opme,opme:b,a.opme,e2", TG_CI_NUCLEUS, true, &list));
+  assert_int_equal(list.count, all + 2);
+  assert_string_equal(list.entry[0]->name, "e2");
+  assert_false(list.grouped[0]);
+  assert_string_equal(list.argument[all], "a.opme");
+  assert_string_equal(list.argument[all + 1], "b");
+  tg_ci_observables_free(&list);
+  assert_ok(tg_ci_observables_parse(NULL, TG_CI_NUCLEUS, true, &list));
+  assert_int_equal(list.count, 1);
+  tg_ci_observables_free(&list);
+  assert_ok(tg_ci_observables_parse("none", TG_CI_NUCLEUS, true, &list));
+  assert_int_equal(list.count, 0);
+  nucleus n;
+  const tg_ci_observable_params params = tg_ci_observable_defaults();
+  solve_nucleus("builtin:usdb", 1, 1, 0, 2, &n);
+  n.problem.hw = 0; /* as of an input that does not name its core */
+  assert_ok(tg_ci_observables_parse("all", TG_CI_NUCLEUS, true, &list));
+  assert_ok(tg_ci_observables_check(&list, &params, &n.problem, NULL));
+  tg_ci_observables_free(&list);
+  assert_ok(tg_ci_observables_parse("all,e2", TG_CI_NUCLEUS, true, &list));
+  assert_int_equal(tg_ci_observables_check(&list, &params, &n.problem, NULL), TG_ERR_INPUT);
+  tg_ci_observables_free(&list);
+  free_nucleus(&n);
+}
+
 static void wrong_lists_are_refused(void** state) {
   (void)state;
   static const char* const lists[] = {"e5",   "e2,,m1", "",      "gt",
@@ -442,6 +478,7 @@ int main(void) {
       cmocka_unit_test(operators_from_files),
       cmocka_unit_test(both_parities),
       cmocka_unit_test(shared_states_are_flagged),
+      cmocka_unit_test(lists),
       cmocka_unit_test(wrong_lists_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
