@@ -342,6 +342,11 @@ static tg_status note_mixed(const tg_ci_question* q, const tg_ci_states* states,
   return TG_OK;
 }
 
+tg_status tg_ci_question_note_shared(const tg_ci_question* q) {
+  TG_TRY(note_mixed(q, &q->initial, q->within ? "" : "the first calculation's "));
+  return q->within ? TG_OK : note_mixed(q, &q->final, "the second calculation's ");
+}
+
 tg_status tg_ci_question_levels(const tg_ci_question* q, tg_ci_table** out) {
   tg_ci_table* table = tg_ci_tables_find(q->tables, "levels");
   const bool nucleus = q->initial.problem->kind == TG_CI_NUCLEUS;
@@ -405,6 +410,5 @@ tg_status tg_ci_question_transitions(const tg_ci_question* q, tg_ci_table** out)
   for (size_t i = 0; i < count; i++)
     for (size_t f = 0; f < (q->within ? i : finals); f++) fill_pair(q, table, i, f);
   *out = table;
-  TG_TRY(note_mixed(q, &q->initial, q->within ? "" : "the first calculation's "));
-  return q->within ? TG_OK : note_mixed(q, &q->final, "the second calculation's ");
+  return tg_ci_question_note_shared(q);
 }

@@ -126,6 +126,9 @@ tg_status tg_ci_occupations(const tg_ci_space* space, const double* v, double* c
  * for. A column is then added by tg_ci_table_column, and the row of a level is its number. */
 tg_status tg_ci_question_levels(const tg_ci_question* question, tg_ci_table** out);
 
+/** Notes that name the levels that have no states of their own, or not quite. */
+tg_status tg_ci_question_note_shared(const tg_ci_question* question);
+
 /** The shared table of transitions: a row for each initial level i and final level f, i > f within
  * one calculation (i is the upper one). *row: of the pair. */
 tg_status tg_ci_question_transitions(const tg_ci_question* question, tg_ci_table** out);

@@ -59,7 +59,8 @@ static tg_status add_pair(tg_ci_density_set* set, const tg_ci_question* q, size_
                           double* rho, tg_ci_table* table) {
   const size_t shells = q->initial.problem->input->model.shells.count;
   const int ji = tg_ci_level_two_j(&q->initial, i), jf = tg_ci_level_two_j(&q->final, f);
-  for (int rank = abs(ji - jf) / 2; ji >= 0 && jf >= 0 && rank <= (ji + jf) / 2; rank++) {
+  if (ji < 0 || jf < 0) return tg_ci_question_note_shared(q);
+  for (int rank = abs(ji - jf) / 2; rank <= (ji + jf) / 2; rank++) {
     tg_ci_reduced what;
     TG_TRY(tg_ci_density_set_coupled(set, i, f, rank, 0, rho, &what));
     for (size_t ab = 0; ab < shells * shells; ab++) {

@@ -22,7 +22,7 @@ typedef struct elements {
   const tg_ci_question* q;
   size_t initials, finals;
   double* value; /* [initials, finals]; NAN: forbidden or not known */
-  size_t known, unseen;
+  size_t known, unseen, shared;
 } elements;
 
 static bool is_asked(const elements* e, size_t i, size_t f) { return !e->q->within || f <= i; }
@@ -38,6 +38,7 @@ static tg_status find_elements(const tg_ci_transition* t, elements* e) {
       TG_TRY(tg_ci_density_set_reduced(set, i, f, t, &e->value[i * e->finals + f], &what));
       e->known += what == TG_CI_REDUCED_KNOWN;
       e->unseen += what == TG_CI_REDUCED_UNSEEN;
+      e->shared += what == TG_CI_REDUCED_NO_STATE;
     }
   return TG_OK;
 }
@@ -122,6 +123,7 @@ tg_status tg_ci_observe_transition(const tg_ci_question* q, const tg_ci_transiti
   if (status == TG_OK && e.known && q->within && t->parity > 0)
     status = add_moments(&e, t, w); /* levels come before transitions */
   if (status == TG_OK && e.known) status = add_pairs(&e, w);
+  if (status == TG_OK && e.shared) status = tg_ci_question_note_shared(q);
   if (status == TG_OK && e.unseen)
     status = tg_ci_tables_note(q->tables,
                                "%s: %zu elements that J allows are not seen from the states' M; "

@@ -398,6 +398,9 @@ static void shared_states_are_flagged(void** state) {
   assert_int_equal(t.note_count, 2);
   assert_non_null(strstr(t.notes[0], "level 3"));
   tg_ci_tables_free(&t);
+  t = observe("obdm", NULL, &n, NULL); /* no transitions, the same notes */
+  assert_int_equal(t.note_count, 2);
+  tg_ci_tables_free(&t);
   n.spectrum.levels[0].squared[TG_CI_LABEL_J] += 0.5; /* no J of its own */
   t = observe("e2", NULL, &n, NULL);
   assert_true(isnan(cell(&t, "levels", "Q_efm2", 0)));
