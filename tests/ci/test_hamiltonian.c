@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <stdbool.h>
 #include <string.h>
 
 #include "ci/hamiltonian.h"
@@ -80,6 +81,56 @@ static void wrong_elements_are_refused(void** state) {
   tg_ci_hamiltonian_free(h);
 }
 
+/* Rows that are mostly zero keep only the others, in places that come in any order; with more they
+ * become whole. Both hold what was set, and what is added. */
+static void rows_fill_up(void** state) {
+  (void)state;
+  enum { N = 30, ALL = N * N };
+  static double expected[2][ALL * ALL];
+  static tg_ci_orbital o[N];
+  tg_ci_hamiltonian *h[2] = {NULL, NULL}, *sum = NULL;
+  uint64_t random = 12345;
+  memset(expected, 0, sizeof expected);
+  for (int k = 0; k < 2; k++) {
+    assert_int_equal(tg_ci_hamiltonian_create(N, o, N, o, &h[k]), TG_OK);
+    const int sets = k ? 40000 : 3000; /* some 80 and 6 of 900 in a row */
+    for (int e = 0; e < sets; e++) {
+      int i[4];
+      for (int x = 0; x < 4; x++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        i[x] = (int)(random >> 33) % N;
+      }
+      const double value = e % 7 == 6 ? 0 : e + 1;
+      assert_int_equal(tg_ci_hamiltonian_set_cross(h[k], i[0], i[1], i[2], i[3], value), TG_OK);
+      expected[k][(i[0] * N + i[1]) * ALL + i[2] * N + i[3]] = value;
+      expected[k][(i[1] * N + i[0]) * ALL + i[3] * N + i[2]] = value;
+    }
+  }
+  assert_true(tg_ci_hamiltonian_bytes(h[0]) < tg_ci_hamiltonian_bytes(h[1]) / 2);
+  assert_int_equal(tg_ci_hamiltonian_create(N, o, N, o, &sum), TG_OK);
+  assert_int_equal(tg_ci_hamiltonian_add(sum, 2, h[0]), TG_OK);
+  assert_int_equal(tg_ci_hamiltonian_add(sum, -1, h[1]), TG_OK);
+  bool whole = false, few = false;
+  for (int a = 0; a < ALL; a++) {
+    const double* values;
+    const uint32_t* places;
+    const size_t count = tg_ci_hamiltonian_cross_row(h[1], a / N, a % N, &values, &places);
+    double row[ALL] = {0};
+    for (size_t e = 0; e < count; e++) row[places ? places[e] : e] = values[e];
+    few = few || (count && places);
+    whole = whole || (count && !places);
+    for (int b = 0; b < ALL; b++) {
+      const double one = expected[0][a * ALL + b], two = expected[1][a * ALL + b];
+      assert_true(tg_ci_hamiltonian_cross(h[0], a / N, a % N, b / N, b % N) == one);
+      assert_true(row[b] == two);
+      assert_true(tg_ci_hamiltonian_cross(sum, a / N, a % N, b / N, b % N) == 2 * one - two);
+    }
+  }
+  assert_true(whole || few);
+  for (int k = 0; k < 2; k++) tg_ci_hamiltonian_free(h[k]);
+  tg_ci_hamiltonian_free(sum);
+}
+
 /* Every pair and transition is in exactly one channel, the right one. */
 static void channels_hold_each_pair_once(void** state) {
   (void)state;
@@ -118,6 +169,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(elements_have_their_symmetries),
       cmocka_unit_test(wrong_elements_are_refused),
+      cmocka_unit_test(rows_fill_up),
       cmocka_unit_test(channels_hold_each_pair_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
