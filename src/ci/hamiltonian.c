@@ -149,7 +149,7 @@ void tg_ci_hamiltonian_free(tg_ci_hamiltonian* h) {
   tg_free(h);
 }
 
-static uint32_t* places_of(const matrix_row* r) { return (uint32_t*)(r->value + r->room); }
+static uint32_t* places_of(const matrix_row* r) { return (uint32_t*)(void*)(r->value + r->room); }
 
 /* The first place at or behind e. */
 static uint32_t find_place(const matrix_row* r, size_t e) {
