@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static void* aligned_bytes(size_t bytes) {
   size_t rounded = (bytes + TG_CACHE_LINE - 1) / TG_CACHE_LINE * TG_CACHE_LINE;
@@ -44,6 +47,12 @@ tg_status tg_reserve(size_t count, size_t size, const char* what, void** array, 
 }
 
 void tg_free(void* pointer) { free(pointer); }
+
+void tg_memory_trim(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 tg_status tg_copy_text(const char* text, char** out) {
   size_t length = text ? strlen(text) : 0;

@@ -26,6 +26,10 @@ tg_status tg_reserve(size_t count, size_t size, const char* what, void** array, 
 /** Releases memory from tg_allocate or tg_reserve; NULL is allowed. */
 void tg_free(void* pointer);
 
+/** Gives what was freed, and the library keeps for later, back to the machine where it can, so that
+ * the resident size is what is in use. */
+void tg_memory_trim(void);
+
 /** Typed forms: `double* x = NULL; TG_TRY(TG_ALLOCATE(n, "positions", &x));` */
 #define TG_ALLOCATE(count, what, out) tg_allocate((count), sizeof **(out), (what), (void**)(out))
 #define TG_RESERVE(count, what, array, capacity)                                                   \

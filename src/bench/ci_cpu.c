@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
+#include "base/memory.h"
 #include "ci/input/input.h"
 
 /* Energies: two shell-model programs that agree to the digits given; a full CI program. Times of
@@ -36,9 +34,7 @@ const tg_bench_ci_case tg_bench_ci_cases[] = {
 
 /* The kernel's mark of the largest resident size starts again from now. */
 static bool reset_peak(void) {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
+  tg_memory_trim();
   FILE* file = fopen("/proc/self/clear_refs", "w");
   if (!file) return false;
   const bool written = fputs("5", file) >= 0;

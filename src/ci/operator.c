@@ -80,6 +80,7 @@ static tg_status store(tg_ci_operator* op, uint64_t memory) {
   f->stored = op->stored.count + op->stored.dimension;
   f->stored_bytes = op->stored.bytes;
   tg_ci_fly_free(&op->fly); /* its tables are not needed any more */
+  tg_memory_trim();
   return TG_OK;
 }
 

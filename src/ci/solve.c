@@ -79,7 +79,9 @@ static uint64_t process_bytes(const char* name) {
   return 1024 * (uint64_t)kilobytes;
 }
 
+/* What was freed is there for what comes, and must not be counted twice. */
 static void note_process(tg_ci_need* need) {
+  tg_memory_trim();
   need->process = process_bytes("VmRSS:");
   need->highest = process_bytes("VmHWM:");
 }
@@ -160,10 +162,12 @@ static void choose_block(const run* r, tg_ci_need* need) {
     *need = wide;
 }
 
+/* A stored matrix is made from the tables, which go before the vectors come. */
 static void set_peak(tg_ci_need* need) {
   const tg_ci_operator_facts* f = &need->facts;
-  need->peak = need->process + need->space + need->vectors + f->tables +
-               (f->storage == TG_CI_STORAGE_STORED ? f->stored_bytes : 0);
+  const bool stored = f->storage == TG_CI_STORAGE_STORED;
+  const uint64_t more = stored && need->vectors < f->tables ? f->tables : need->vectors;
+  need->peak = need->process + need->space + more + (stored ? f->stored_bytes : f->tables);
   if (need->peak < need->highest) need->peak = need->highest;
 }
 
