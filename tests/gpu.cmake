@@ -34,6 +34,7 @@ foreach(floor device motif comm halo md)
     add_executable(${floor}_${name} ${source})
     target_link_libraries(${floor}_${name} PRIVATE throng)
     target_include_directories(${floor}_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(${floor}_${name} PRIVATE TG_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${floor}/${name}_headers) # in place of a library's
       target_include_directories(${floor}_${name} BEFORE PRIVATE
         ${PROJECT_SOURCE_DIR}/tests/${floor}/${name}_headers)

@@ -48,7 +48,7 @@ blocks() { # LANGUAGE FILE
 run_commands() { # FILE
   sed -e ':join' -e '/\\$/ { N; s/\\\n *//; b join' -e '}' "$1" | while IFS= read -r command; do
     case $command in
-      '' | '#'* | ./dev* | *'bench md-cpu' | *'bench motif -o'*) continue ;;
+      '' | '#'* | ./dev* | *'bench md-cpu' | *'bench md' | *'bench md --'* | *'bench motif -o'*) continue ;;
       *'--wave'* | *'ci transitions'*) [ "$lapack$hdf5" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
       *'ci solve'*) [ -n "$lapack" ] || { echo "  skipped: $command" && continue; } ;;
       mpirun*) [ -n "$mpi" ] || { echo "  skipped: $command" && continue; } ;;

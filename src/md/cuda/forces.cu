@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pair forces: Lennard-Jones plus reaction field (nonbonded.h) of the pairs in the pruned list.
+ *
+ * A warp has a row: an atom of the list in each lane, and with it all 8 atoms of the row's cluster,
+ * so that the force on a lane's atom needs no exchange between lanes; the forces on the 8 stay in
+ * registers to the end of the row, where the lanes' sums are added once. Atoms with LJ come first
+ * in a cluster: where there are at most 4, the other 4 skip it, hydrogens of water for the most
+ * part.
+ *
+ * In shared memory a warp has its cluster's atoms, and LJ parameters of each with every type, in a
+ * row of 80 bytes a type, so that one 16-byte load serves two pairs. Everything that a force is
+ * made of is scaled beforehand, so that sums come out in units of TG_MD_FORCE_UNITS.
+ *
+ * Cost: some 210 to 235 instructions for 8 pairs a lane, and 300 a row. */
+#include <limits.h>
+
+#include "md/cuda/state.cuh"
+
+enum { THREADS = 32 * TG_MD_WARPS, LJ_FEW = 4, ATOM_BYTES = TG_MD_CLUSTER * sizeof(float4) };
+
+typedef struct row_forces {
+  float x[TG_MD_CLUSTER], y[TG_MD_CLUSTER], z[TG_MD_CLUSTER];
+} row_forces;
+
+/* A lane's sums, in units of force. */
+typedef struct row_energies {
+  float lj, coulomb, virial[6];
+  int pairs;
+} row_energies;
+
+/* What a warp works on: addresses are in shared memory. */
+typedef struct row_place {
+  uint32_t cluster, count;
+  uint4 centre;
+  uint32_t atoms; /* float4[8]: relative to the centre, nm; charge in units of force */
+  uint32_t lj;
+} row_place;
+
+static __device__ __forceinline__ float inverse_root(float a) {
+  float out;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(a));
+  return out;
+}
+
+static __device__ __forceinline__ float4 load_shared(uint32_t address) {
+  float4 out;
+  asm("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+      : "=f"(out.x), "=f"(out.y), "=f"(out.z), "=f"(out.w)
+      : "r"(address));
+  return out;
+}
+
+/* As load_shared, in each turn of a loop: kept in registers, the 8 atoms would cost a fifth of the
+ * warps. */
+static __device__ __forceinline__ float4 load_shared_again(uint32_t address) {
+  float4 out;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(out.x), "=f"(out.y), "=f"(out.z), "=f"(out.w)
+               : "r"(address));
+  return out;
+}
+
+/* x and y in one word, the carry out of x into y undone by who reads them (state.cuh). */
+static __device__ __forceinline__ void add_force(const tg_md_view& v, uint32_t slot, float x,
+                                                 float y, float z) {
+  const int64_t units = (int64_t)((uint64_t)(uint32_t)__float2int_rn(y) << 32) + __float2int_rn(x);
+  atomicAdd((unsigned long long*)v.force_xy + slot, (unsigned long long)units);
+  atomicAdd(v.force_z + slot, __float2int_rn(z));
+}
+
+/* Energies and virial of one pair. scale: the force over the distance. */
+static __device__ __forceinline__ void add_pair(const tg_md_constants& c, float2 lj, float inverse6,
+                                                float coulomb, float scale, const float d[3],
+                                                row_energies* e) {
+  e->lj += (1 / 12.F) * lj.y * (inverse6 * inverse6 - c.edge6 * c.edge6) -
+           (1 / 6.F) * lj.x * (inverse6 - c.edge6);
+  e->coulomb += coulomb;
+  e->virial[0] += scale * d[0] * d[0];
+  e->virial[1] += scale * d[1] * d[1];
+  e->virial[2] += scale * d[2] * d[2];
+  e->virial[3] += scale * d[0] * d[1];
+  e->virial[4] += scale * d[0] * d[2];
+  e->virial[5] += scale * d[1] * d[2];
+  e->pairs++;
+}
+
+/* One atom of the list, p with charge, with the row's atoms, of which the first LJ have that. lj:
+ * the table's row for its type. on: the force on it. */
+template <bool ENERGY, int LJ>
+static __device__ __forceinline__ void pairs_of(const tg_md_constants& c, const row_place& r,
+                                                const float4& p, uint32_t lj, uint32_t mask,
+                                                row_forces& f, float (&on)[3], row_energies& e) {
+  float4 two = {};
+#pragma unroll
+  for (int k = 0; k < TG_MD_CLUSTER; k++) {
+    const float4 a = load_shared_again(r.atoms + k * (uint32_t)sizeof(float4));
+    const float d[3] = {a.x - p.x, a.y - p.y, a.z - p.z};
+    const float r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    const float inverse = inverse_root(r2), inverse2 = inverse * inverse, qq = a.w * p.w;
+    float scale = qq * (inverse * inverse2 - c.rf_2k), inverse6 = 0;
+    float2 own = {};
+    if (k < LJ) {
+      if (k % 2 == 0) two = load_shared(lj + k * (uint32_t)sizeof(float2));
+      own = k % 2 == 0 ? make_float2(two.x, two.y) : make_float2(two.z, two.w);
+      inverse6 = inverse2 * inverse2 * inverse2;
+      scale += (own.y * inverse6 - own.x) * (inverse6 * inverse2);
+    }
+    if (r2 < c.cutoff2 && (mask >> k & 1)) {
+      f.x[k] += scale * d[0];
+      f.y[k] += scale * d[1];
+      f.z[k] += scale * d[2];
+      on[0] -= scale * d[0];
+      on[1] -= scale * d[1];
+      on[2] -= scale * d[2];
+      if (ENERGY) add_pair(c, own, inverse6, qq * (inverse + c.rf_k * r2 - c.rf_c), scale, d, &e);
+    }
+  }
+}
+
+/* What a row begins with: the lane's first two entries, and the first's atom. */
+typedef struct row_start {
+  uint32_t entry, next;
+  uint4 x;
+  uint32_t type_row;
+} row_start;
+
+/* A warp's row. Atoms are loaded one turn ahead, entries two. */
+template <bool ENERGY, int LJ>
+static __device__ __forceinline__ void pairs_of_row(const tg_md_constants& c, const tg_md_view& v,
+                                                    const row_place& r, const row_start& start,
+                                                    row_forces& f, row_energies& e) {
+  const uint32_t* list = v.list[1] + (size_t)r.cluster * v.row_room[1] + threadIdx.x % 32;
+  uint32_t entry = start.entry, next = start.next, type_row = start.type_row;
+  uint4 x = start.x;
+  for (uint32_t at = 0; at < r.count; at += 32) {
+    const float4 p =
+        make_float4(tg_md_apart(x.x, r.centre.x, c.nm[0]), tg_md_apart(x.y, r.centre.y, c.nm[1]),
+                    tg_md_apart(x.z, r.centre.z, c.nm[2]), __uint_as_float(x.w));
+    const uint32_t lj = r.lj + type_row, now = entry;
+    if (at + 32 < r.count) {
+      x = v.x[next >> 8];
+      type_row = v.row[next >> 8];
+    }
+    entry = next;
+    if (at + 64 < r.count) next = list[at + 64];
+    float on[3] = {0, 0, 0};
+    pairs_of<ENERGY, LJ>(c, r, p, lj, now, f, on, e);
+    add_force(v, now >> 8, on[0], on[1], on[2]);
+  }
+}
+
+/* One step of the sums over lanes: of 2 N values a lane gives half to the lane `apart` from it. */
+template <int N>
+static __device__ __forceinline__ void halve(float* values, int apart) {
+  const bool upper = (threadIdx.x & apart) != 0;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const float mine = upper ? values[N + i] : values[i], other = upper ? values[i] : values[N + i];
+    values[i] = mine + __shfl_xor_sync(~0U, other, apart);
+  }
+}
+
+static __device__ __forceinline__ void sum_lanes(float* values) {
+  halve<4>(values, 16);
+  halve<2>(values, 8);
+  halve<1>(values, 4);
+  values[0] += __shfl_xor_sync(~0U, values[0], 2);
+  values[0] += __shfl_xor_sync(~0U, values[0], 1);
+}
+
+/* Adds the lanes' sums, always in the same order, and these to the forces: lanes 4 k .. 4 k + 3
+ * end with atom k. */
+static __device__ __forceinline__ void add_row(const tg_md_view& v, uint32_t cluster,
+                                               row_forces& f) {
+  sum_lanes(f.x);
+  sum_lanes(f.y);
+  sum_lanes(f.z);
+  const uint32_t lane = threadIdx.x % 32;
+  if (lane % 4 == 0) add_force(v, cluster * TG_MD_CLUSTER + lane / 4, f.x[0], f.y[0], f.z[0]);
+}
+
+static __device__ void add_energy(int64_t* to, double value) {
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0U, value, step);
+  if (threadIdx.x % 32 == 0)
+    atomicAdd((unsigned long long*)to, (unsigned long long)__double2ll_rn(value));
+}
+
+static __device__ void add_energies(const tg_md_view& v, const row_energies& e) {
+  const double units = TG_MD_ENERGY_UNITS / TG_MD_FORCE_UNITS;
+  int64_t* to = v.energy + blockIdx.x % TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS;
+  add_energy(to, e.lj * units);
+  add_energy(to + 1, e.coulomb * units);
+  for (int i = 0; i < 6; i++) add_energy(to + 2 + i, -0.5 * e.virial[i] * units);
+  add_energy(to + 8, e.pairs);
+}
+
+/* The cluster's atoms, x that of number lane % 8, and the LJ parameters of this atom with all types
+ * into the warp's shared memory. */
+static __device__ __forceinline__ void fill_tables(const tg_md_constants& c, const uint4& centre,
+                                                   const uint4& x, uint32_t type_row, char* table) {
+  const uint32_t lane = threadIdx.x % 32;
+  ((float4*)table)[lane % TG_MD_CLUSTER] =
+      make_float4(tg_md_apart(x.x, centre.x, c.nm[0]), tg_md_apart(x.y, centre.y, c.nm[1]),
+                  tg_md_apart(x.z, centre.z, c.nm[2]), __uint_as_float(x.w) * c.coulomb_scale);
+  const float2* own = c.lj + type_row / TG_MD_ROW_BYTES * c.type_count;
+  char* to = table + ATOM_BYTES + lane % TG_MD_CLUSTER * sizeof(float2);
+  for (uint32_t type = lane / TG_MD_CLUSTER; type < c.type_count; type += 32 / TG_MD_CLUSTER)
+    *(float2*)(to + type * TG_MD_ROW_BYTES) = own[type];
+  __syncwarp();
+}
+
+/* From positions and the pruned list to forces (and energies). Launch: a warp a row; 6 blocks a
+ * multiprocessor; bound by instructions issued. What a row begins with is loaded before
+ * it is known whether there is one, so that latencies overlap. */
+template <bool ENERGY>
+static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
+    forces(const __grid_constant__ tg_md_views views) {
+  const tg_md_constants& c = views.all;
+  const tg_md_view& v = views.item[blockIdx.z];
+  extern __shared__ __align__(16) char tables[];
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  row_place r;
+  r.cluster = blockIdx.x * TG_MD_WARPS + warp;
+  const uint32_t clusters = v.totals->clusters;
+  const uint32_t* list = v.list[1] + (size_t)r.cluster * v.row_room[1] + lane;
+  const uint32_t own = r.cluster * TG_MD_CLUSTER + lane % TG_MD_CLUSTER;
+  const uint4 x = v.x[own];
+  const uint32_t type_row = v.row[own];
+  r.centre = v.centre[r.cluster];
+  r.count = v.count[1][r.cluster];
+  row_start start = {list[0], list[32]};
+  r.count = r.cluster < clusters ? r.count : 0;
+  const uint32_t slot = r.count > 0 ? start.entry >> 8 : 0;
+  start.x = v.x[slot];
+  start.type_row = v.row[slot];
+  char* table = tables + warp * (ATOM_BYTES + c.type_count * TG_MD_ROW_BYTES);
+  fill_tables(c, r.centre, x, type_row, table);
+  if (r.count == 0) return;
+  r.atoms = (uint32_t)__cvta_generic_to_shared(table);
+  asm volatile("" : "+r"(r.atoms)); /* or its making is repeated in each turn */
+  r.lj = r.atoms + ATOM_BYTES;
+  row_forces f = {};
+  row_energies e = {};
+  if (r.centre.w >> 8 <= LJ_FEW)
+    pairs_of_row<ENERGY, LJ_FEW>(c, v, r, start, f, e);
+  else
+    pairs_of_row<ENERGY, TG_MD_CLUSTER>(c, v, r, start, f, e);
+  add_row(v, r.cluster, f);
+  if (ENERGY) add_energies(v, e);
+}
+
+static size_t shared_bytes(const tg_device_md* md) {
+  return TG_MD_WARPS * (ATOM_BYTES + (size_t)md->views.all.type_count * TG_MD_ROW_BYTES);
+}
+
+tg_status tg_md_prepare_forces(tg_device_md* md) {
+  const int device = md->device;
+  const size_t bytes = shared_bytes(md);
+  int most = 0;
+  TG_TRY(
+      tg_cuda_status(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                     device, "asking for its shared memory"));
+  if (bytes > (size_t)most)
+    return tg_fail(TG_ERR_INPUT,
+                   "GPU %d: %u atom types; its multiprocessors have room for the parameters of %d; "
+                   "use the backend omp",
+                   device, md->views.all.type_count,
+                   (most / TG_MD_WARPS - (int)ATOM_BYTES) / TG_MD_ROW_BYTES);
+  TG_TRY(tg_cuda_status(
+      cudaFuncSetAttribute(forces<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+      device, "asking for shared memory"));
+  return tg_cuda_status(
+      cudaFuncSetAttribute(forces<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+      device, "asking for shared memory");
+}
+
+tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy) {
+  const dim3 grid(md->views.item[0].cluster_capacity / TG_MD_WARPS, 1, (unsigned)md->domain_count);
+  if (want_energy)
+    forces<true><<<grid, THREADS, shared_bytes(md), md->stream>>>(md->views);
+  else
+    forces<false><<<grid, THREADS, shared_bytes(md), md->stream>>>(md->views);
+  return tg_md_queued(md, "computing pair forces");
+}

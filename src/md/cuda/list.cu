@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From clusters to the list of pairs, and from the list to a shorter one.
+ *
+ * A row holds the atoms within the list radius of any atom of its cluster, one entry each, in the
+ * order of slots seen from the cluster: neighbours in a column stand together, so that the forces'
+ * kernel gathers and adds whole sectors. A search is a filter and a fill in one pass: rows have
+ * fixed room, so that no scan stands between them.
+ *
+ * Of two clusters the row belongs to the one from which the other is forward: in a column further
+ * on in x by less than half the box, or beside it in y, or further on in the same column. */
+#include "md/cuda/state.cuh"
+
+enum { THREADS = 32 * TG_MD_WARPS };
+
+/* The atoms of a row's cluster, relative to its centre, nm; fillers are far away. */
+typedef struct row_atoms {
+  float x[TG_MD_CLUSTER], y[TG_MD_CLUSTER], z[TG_MD_CLUSTER];
+} row_atoms;
+
+static __device__ __forceinline__ row_atoms load_row(const tg_md_constants& c, const tg_md_view& v,
+                                                     uint32_t cluster, const uint4& centre,
+                                                     uint32_t atoms) {
+  row_atoms a;
+#pragma unroll
+  for (int k = 0; k < TG_MD_CLUSTER; k++) {
+    const uint4 x = v.x[cluster * TG_MD_CLUSTER + k];
+    a.x[k] = k < atoms ? tg_md_apart(x.x, centre.x, c.nm[0]) : 1e6F;
+    a.y[k] = tg_md_apart(x.y, centre.y, c.nm[1]);
+    a.z[k] = tg_md_apart(x.z, centre.z, c.nm[2]);
+  }
+  return a;
+}
+
+/* The least squared distance of atom x from the row's atoms. */
+static __device__ __forceinline__ float least_distance2(const tg_md_constants& c,
+                                                        const row_atoms& a, const uint4& centre,
+                                                        const uint4& x) {
+  const float px = tg_md_apart(x.x, centre.x, c.nm[0]);
+  const float py = tg_md_apart(x.y, centre.y, c.nm[1]);
+  const float pz = tg_md_apart(x.z, centre.z, c.nm[2]);
+  float least = 1e12F;
+#pragma unroll
+  for (int k = 0; k < TG_MD_CLUSTER; k++) {
+    const float dx = a.x[k] - px, dy = a.y[k] - py, dz = a.z[k] - pz;
+    least = fminf(least, dx * dx + dy * dy + dz * dz);
+  }
+  return least;
+}
+
+/* A row being written by a warp. */
+typedef struct row_writer {
+  uint32_t* entries;
+  uint32_t count, room;
+} row_writer;
+
+static __device__ __forceinline__ void append(row_writer& w, bool keep, uint32_t entry) {
+  const unsigned kept = __ballot_sync(~0U, keep);
+  const uint32_t at = w.count + __popc(kept & ((1U << threadIdx.x % 32) - 1));
+  if (keep && at < w.room) w.entries[at] = entry;
+  w.count += __popc(kept);
+}
+
+/* Pads the row to whole warps; returns its length. */
+static __device__ uint32_t finish(const tg_md_view& v, row_writer& w, uint32_t cluster) {
+  if (w.count > w.room) {
+    if (threadIdx.x % 32 == 0) atomicOr(&v.totals->trouble, TG_MD_LIST_FULL);
+    w.count = w.room;
+  }
+  const uint32_t whole = (w.count + 31) / 32 * 32, at = w.count + threadIdx.x % 32;
+  if (at < whole) w.entries[at] = cluster * TG_MD_CLUSTER << 8;
+  return whole;
+}
+
+/* What a warp of the search has in shared memory. */
+typedef struct search_scratch {
+  uint32_t partner[TG_MD_PARTNERS]; /* slot << 8 | bit of the row's atom that it is excluded from */
+  uint32_t partner_count;
+  uint32_t queue[TG_MD_QUEUE]; /* clusters to look at */
+} search_scratch;
+
+/* The excluded partners of the row's atoms, a few lanes an atom; returns which clusters modulo 64
+ * have any. */
+static __device__ uint64_t load_partners(const tg_md_view& v, uint32_t cluster, uint32_t atoms,
+                                         search_scratch* s) {
+  const uint32_t lane = threadIdx.x % 32, k = lane / 4;
+  uint64_t with = 0;
+  if (lane == 0) s->partner_count = 0;
+  __syncwarp();
+  if (v.exclusion_start != nullptr && k < atoms) {
+    const uint32_t atom = (uint32_t)v.atom[cluster * TG_MD_CLUSTER + k];
+    for (uint32_t e = v.exclusion_start[atom] + lane % 4; e < v.exclusion_start[atom + 1]; e += 4) {
+      const uint32_t slot = v.slot_of_atom[v.exclusion[e]];
+      const uint32_t at = atomicAdd(&s->partner_count, 1);
+      if (at < TG_MD_PARTNERS) s->partner[at] = slot << 8 | 1U << k;
+      with |= 1ULL << (slot / TG_MD_CLUSTER % 64);
+    }
+  }
+  for (int step = 1; step < 32; step *= 2) with |= __shfl_xor_sync(~0U, with, step);
+  if (lane == 0 && s->partner_count > TG_MD_PARTNERS) {
+    atomicOr(&v.totals->trouble, TG_MD_PARTNERS_FULL);
+    s->partner_count = TG_MD_PARTNERS;
+  }
+  __syncwarp();
+  return with;
+}
+
+/* What stays the same while a row is searched. */
+typedef struct row_search {
+  uint32_t cluster, atoms;
+  uint4 centre;
+  float4 half;
+  uint64_t with_partners;
+} row_search;
+
+/* Whether column (bx, by) is forward of (ax, ay); same: neither, it is the same. */
+static __device__ __forceinline__ bool is_forward(const tg_md_view& v, uint32_t ax, uint32_t ay,
+                                                  uint32_t bx, uint32_t by) {
+  const uint32_t a = ax != bx ? ax : ay, b = ax != bx ? bx : by;
+  const uint32_t count = ax != bx ? v.columns[0] : v.columns[1];
+  const uint32_t ahead = b >= a ? b - a : b + count - a;
+  return 2 * ahead < count || (2 * ahead == count && a < b);
+}
+
+/* How far a cluster's box is from a column, along one dimension. */
+static __device__ __forceinline__ float column_gap(uint32_t centre, float half, uint32_t column,
+                                                   uint32_t columns, float nm) {
+  const uint32_t width = ~0U / columns; /* the middle need not be exact: a unit is far less than */
+  const uint32_t middle = column * width + width / 2; /* the 1e-4 nm taken off below */
+  return fmaxf(fabsf(tg_md_apart(centre, middle, nm)) - half - (float)width * 0.5F * nm - 1e-4F, 0);
+}
+
+static __device__ __forceinline__ float box_gap2(const tg_md_constants& c, const row_search& r,
+                                                 const uint4& centre, const float4& half) {
+  const float x = fabsf(tg_md_apart(centre.x, r.centre.x, c.nm[0])) - half.x - r.half.x;
+  const float y = fabsf(tg_md_apart(centre.y, r.centre.y, c.nm[1])) - half.y - r.half.y;
+  const float z = fabsf(tg_md_apart(centre.z, r.centre.z, c.nm[2])) - half.z - r.half.z;
+  const float px = fmaxf(x, 0), py = fmaxf(y, 0), pz = fmaxf(z, 0);
+  return px * px + py * py + pz * pz;
+}
+
+/* Up to two runs of clusters of one column: the box is periodic. */
+typedef struct runs {
+  uint32_t first[2], end[2];
+} runs;
+
+/* How many of the column's clusters [first, end) begin at z or lower. */
+static __device__ __forceinline__ uint32_t not_above(const tg_md_view& v, uint32_t first,
+                                                     uint32_t end, uint32_t z) {
+  uint32_t low = first;
+  while (low < end) {
+    const uint32_t middle = (low + end) / 2;
+    const bool below = v.bottom[middle] <= z;
+    low = below ? middle + 1 : low;
+    end = below ? end : middle;
+  }
+  return low - first;
+}
+
+/* The column's clusters that may be within reach of the row's in z, given how far the column is in
+ * x and y; of its own column, those from the row's own on. */
+static __device__ __forceinline__ runs runs_of(const tg_md_constants& c, const tg_md_view& v,
+                                               const row_search& r, uint32_t column, float gap2) {
+  const uint32_t first = v.slab_cluster[column * v.slabs];
+  const uint32_t end = v.slab_cluster[(column + 1) * v.slabs];
+  const float reach2 = c.list_radius * c.list_radius * 1.0001F;
+  const float radius = sqrtf(reach2 - gap2) + r.half.z + 1e-4F;
+  runs out = {{first, first}, {end, first}};
+  if (radius < c.half_box[2]) {
+    const uint32_t units = (uint32_t)(radius / c.nm[2]);
+    const uint32_t low = r.centre.z - units, high = r.centre.z + units;
+    /* the one before the first that begins above low may still reach into it */
+    const uint32_t begun = not_above(v, first, end, low);
+    const uint32_t from = first + (begun > 0 ? begun - 1 : 0);
+    const uint32_t to = first + not_above(v, first, end, high);
+    if (low <= high || to <= from) out.first[0] = from;
+    if (low <= high)
+      out.end[0] = to;
+    else if (to <= from)
+      out.end[1] = to;
+  }
+  if (column == __float_as_uint(r.half.w)) {
+    for (int i = 0; i < 2; i++) out.first[i] = max(out.first[i], r.cluster);
+  }
+  return out;
+}
+
+/* The column that is number t around the row's, in the order of x, then y; false where its clusters
+ * are not this row's. */
+static __device__ __forceinline__ bool column_around(const tg_md_constants& c, const tg_md_view& v,
+                                                     const row_search& r, uint32_t t,
+                                                     uint32_t* column, float* gap2) {
+  const uint32_t own = __float_as_uint(r.half.w), nx = v.columns[0], ny = v.columns[1];
+  const uint32_t cx = own / ny, cy = own % ny;
+  const uint32_t below = min(v.range[1], (ny - 1) / 2);
+  const uint32_t width = below + min(v.range[1], ny / 2) + 1;
+  const uint32_t dx = t / width, bx = cx + dx < nx ? cx + dx : cx + dx - nx;
+  const uint32_t by = (cy + ny - below + t % width) % ny;
+  if (dx > min(v.range[0], nx / 2)) return false;
+  *column = bx * ny + by;
+  if (*column != own && !is_forward(v, cx, cy, bx, by)) return false;
+  const float x = column_gap(r.centre.x, r.half.x, bx, nx, c.nm[0]);
+  const float y = column_gap(r.centre.y, r.half.y, by, ny, c.nm[1]);
+  *gap2 = x * x + y * y;
+  return *gap2 < c.list_radius * c.list_radius;
+}
+
+/* Clusters of 32 columns, one a lane, into the queue; returns how many. */
+static __device__ __forceinline__ uint32_t queue_columns(const tg_md_constants& c,
+                                                         const tg_md_view& v, const row_search& r,
+                                                         uint32_t base, uint32_t* queue) {
+  const uint32_t lane = threadIdx.x % 32;
+  uint32_t column = 0, count = 0;
+  float gap2 = 0;
+  runs of = {};
+  if (column_around(c, v, r, base + lane, &column, &gap2)) of = runs_of(c, v, r, column, gap2);
+  for (int i = 0; i < 2; i++) count += of.end[i] > of.first[i] ? of.end[i] - of.first[i] : 0;
+  uint32_t sum = count;
+  for (uint32_t step = 1; step < 32; step *= 2) {
+    const uint32_t below = __shfl_up_sync(~0U, sum, step);
+    if (lane >= step) sum += below;
+  }
+  const uint32_t all = __shfl_sync(~0U, sum, 31);
+  if (all > TG_MD_QUEUE) {
+    if (lane == 0) atomicOr(&v.totals->trouble, TG_MD_QUEUE_FULL);
+    return 0;
+  }
+  uint32_t at = sum - count;
+  for (int i = 0; i < 2; i++)
+    for (uint32_t k = of.first[i]; k < of.end[i]; k++) queue[at++] = k;
+  __syncwarp();
+  return all;
+}
+
+/* Keeps of the queue's clusters the near ones, each with the number of its atoms << 24; returns how
+ * many. */
+static __device__ __forceinline__ uint32_t keep_near(const tg_md_constants& c, const tg_md_view& v,
+                                                     const row_search& r, uint32_t count,
+                                                     uint32_t* queue) {
+  const uint32_t lane = threadIdx.x % 32;
+  const float reach2 = c.list_radius * c.list_radius * 1.0001F;
+  uint32_t kept = 0;
+  for (uint32_t base = 0; base < count; base += 32) {
+    const uint32_t other = queue[min(base + lane, count - 1)];
+    const uint4 centre = v.centre[other];
+    const bool near = base + lane < count && box_gap2(c, r, centre, v.half[other]) < reach2;
+    const unsigned hits = __ballot_sync(~0U, near);
+    __syncwarp(); /* all lanes have read theirs */
+    if (near) queue[kept + __popc(hits & ((1U << lane) - 1))] = other | (centre.w & 0xFF) << 24;
+    kept += __popc(hits);
+    __syncwarp();
+  }
+  return kept;
+}
+
+/* The atoms of the queue's clusters into the row, four clusters at a time; the next four's atoms
+ * are on their way meanwhile. */
+static __device__ __forceinline__ void append_near(const tg_md_constants& c, const tg_md_view& v,
+                                                   const row_search& r, const row_atoms& a,
+                                                   const search_scratch* s, uint32_t count,
+                                                   row_writer& w) {
+  const uint32_t lane = threadIdx.x % 32, part = lane / TG_MD_CLUSTER, k = lane % TG_MD_CLUSTER;
+  if (count == 0) return;
+  uint32_t item = s->queue[min(part, count - 1)];
+  uint4 x = v.x[(item & 0xFFFFFF) * TG_MD_CLUSTER + k];
+  for (uint32_t base = 0; base < count; base += 4) {
+    const uint32_t other = item & 0xFFFFFF, slot = other * TG_MD_CLUSTER + k;
+    bool keep = base + part < count && k < item >> 24;
+    const uint4 now = x;
+    if (base + 4 < count) {
+      item = s->queue[min(base + 4 + part, count - 1)];
+      x = v.x[(item & 0xFFFFFF) * TG_MD_CLUSTER + k];
+    }
+    keep = keep && least_distance2(c, a, r.centre, now) < c.list_radius * c.list_radius;
+    uint32_t mask = (1U << r.atoms) - 1;
+    if (other == r.cluster) mask &= (1U << k) - 1; /* each pair once */
+    if (keep && r.with_partners >> (other % 64) & 1) {
+      for (uint32_t p = 0; p < s->partner_count; p++) {
+        if (s->partner[p] >> 8 == slot) mask &= ~s->partner[p];
+      }
+    }
+    append(w, keep && mask != 0, slot << 8 | mask);
+  }
+}
+
+/* From clusters to rows of the list. Launch: a warp a row; bound by instructions, most of them
+ * distances of atoms. */
+static __global__ void __launch_bounds__(THREADS, 6)
+    search(const __grid_constant__ tg_md_views views) {
+  const tg_md_constants& c = views.all;
+  const tg_md_view& v = views.item[blockIdx.z];
+  __shared__ search_scratch scratch[TG_MD_WARPS];
+  search_scratch* s = &scratch[threadIdx.x / 32];
+  row_search r;
+  r.cluster = blockIdx.x * TG_MD_WARPS + threadIdx.x / 32;
+  if (r.cluster >= v.totals->clusters) return;
+  r.centre = v.centre[r.cluster];
+  r.half = v.half[r.cluster];
+  r.atoms = r.centre.w & 0xFF;
+  r.with_partners = load_partners(v, r.cluster, r.atoms, s);
+  const row_atoms a = load_row(c, v, r.cluster, r.centre, r.atoms);
+  row_writer w = {v.list[0] + (size_t)r.cluster * v.row_room[0], 0, v.row_room[0]};
+  const uint32_t around =
+      (min(v.range[0], v.columns[0] / 2) + 1) *
+      (min(v.range[1], (v.columns[1] - 1) / 2) + min(v.range[1], v.columns[1] / 2) + 1);
+  for (uint32_t base = 0; base < around; base += 32) {
+    const uint32_t queued = queue_columns(c, v, r, base, s->queue);
+    const uint32_t near = keep_near(c, v, r, queued, s->queue);
+    append_near(c, v, r, a, s, near, w);
+    __syncwarp();
+  }
+  const uint32_t count = finish(v, w, r.cluster);
+  if (threadIdx.x % 32 == 0) v.count[0][r.cluster] = count;
+}
+
+/* From the search's list to that of the forces: what is within the inner radius now. Launch: a warp
+ * a row; bound by instructions. */
+static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ tg_md_views views) {
+  const tg_md_constants& c = views.all;
+  const tg_md_view& v = views.item[blockIdx.z];
+  const uint32_t cluster = blockIdx.x * TG_MD_WARPS + threadIdx.x / 32;
+  const uint32_t* from = v.list[0] + (size_t)cluster * v.row_room[0] + threadIdx.x % 32;
+  const uint32_t clusters = v.totals->clusters;
+  uint32_t entry = from[0], next = from[32];
+  const uint32_t count = cluster < clusters ? v.count[0][cluster] : 0;
+  const uint4 centre = v.centre[cluster];
+  const row_atoms a = load_row(c, v, cluster, centre, centre.w & 0xFF);
+  row_writer w = {v.list[1] + (size_t)cluster * v.row_room[1], 0, v.row_room[1]};
+  uint4 x = v.x[count > 0 ? entry >> 8 : 0];
+  for (uint32_t at = 0; at < count; at += 32) {
+    const uint4 x_now = x;
+    const uint32_t now = entry;
+    entry = next;
+    if (at + 32 < count) x = v.x[entry >> 8];
+    if (at + 64 < count) next = from[at + 64];
+    const float distance2 = least_distance2(c, a, centre, x_now);
+    append(w, (now & 0xFF) != 0 && distance2 < c.inner_radius * c.inner_radius, now);
+  }
+  const uint32_t kept = finish(v, w, cluster);
+  if (threadIdx.x % 32 == 0 && cluster < clusters) v.count[1][cluster] = kept;
+}
+
+static dim3 rows(const tg_device_md* md) {
+  return dim3(md->views.item[0].cluster_capacity / TG_MD_WARPS, 1, (unsigned)md->domain_count);
+}
+
+tg_status tg_md_queue_list(tg_device_md* md) {
+  search<<<rows(md), THREADS, 0, md->stream>>>(md->views);
+  return tg_md_queued(md, "searching pairs");
+}
+
+tg_status tg_md_queue_prune(tg_device_md* md) {
+  prune<<<rows(md), THREADS, 0, md->stream>>>(md->views);
+  return tg_md_queued(md, "pruning the pair list");
+}

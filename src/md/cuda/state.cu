@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arrays of a tg_device_md: making them, filling them, reading them. */
+#include "md/cuda/state.cuh"
+
+#include <math.h>
+#include <string.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "base/units.h"
+#include "device/device.h"
+
+/* Where the next array begins in the one allocation; with memory NULL it only counts. */
+typedef struct room {
+  char* memory;
+  size_t used;
+} room;
+
+template <typename T>
+static void carve(room* r, size_t count, T** out) {
+  const size_t bytes = (std::max<size_t>(count, 1) * sizeof(T) + 255) / 256 * 256;
+  *out = r->memory ? (T*)(r->memory + r->used) : nullptr;
+  r->used += bytes;
+}
+
+static void carve_all(tg_device_md* md, room* r, size_t exclusions, bool excludes, uint32_t** start,
+                      uint32_t** partner, float2** lj) {
+  tg_md_view* v = &md->views.item[0];
+  const size_t n = v->atom_count, clusters = v->cluster_capacity;
+  const size_t slots = clusters * TG_MD_CLUSTER,
+               slabs = (size_t)v->columns[0] * v->columns[1] * v->slabs;
+  const size_t bins = slabs * v->bins;
+  const size_t types = md->views.all.type_count;
+  carve(r, n, &v->atom_x);
+  carve(r, n, &v->atom_type);
+  carve(r, n, &v->slot_of_atom);
+  carve(r, excludes ? n + 1 : 0, start);
+  carve(r, exclusions, partner);
+  carve(r, types * types, lj);
+  carve(r, n, &v->rank);
+  carve(r, n, &v->key);
+  carve(r, n, &v->sorted);
+  carve(r, bins, &v->bin_count);
+  carve(r, bins + 1, &v->bin_atom);
+  carve(r, slabs + 1, &v->slab_cluster);
+  carve(r, slots, &v->x);
+  carve(r, slots, &v->row);
+  carve(r, slots, &v->atom);
+  carve(r, slots, &v->force_xy);
+  carve(r, slots, &v->force_z);
+  carve(r, clusters, &v->bottom);
+  carve(r, clusters, &v->centre);
+  carve(r, clusters, &v->half);
+  for (int i = 0; i < 2; i++) {
+    carve(r, clusters * v->row_room[i], &v->list[i]);
+    carve(r, clusters, &v->count[i]);
+  }
+  carve(r, (size_t)TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS, &v->energy);
+  carve(r, 1, &v->totals);
+}
+
+/* Columns in which 8 atoms are about as high as wide, and the room for what follows from them. */
+static void choose_shapes(tg_device_md* md, const tg_device_md_params* p) {
+  tg_md_view* v = &md->views.item[0];
+  const double volume = p->box[0] * p->box[1] * p->box[2], liquid = 110; /* atoms a nm^3 */
+  const double density = (double)std::max<size_t>(p->atom_count, 1) / volume;
+  const double side = std::clamp(cbrt(TG_MD_CLUSTER / density), 0.05, 1.5);
+  for (int d = 0; d < 2; d++) {
+    v->columns[d] = (uint32_t)std::clamp(rint(p->box[d] / side), 1., 4096.);
+    v->range[d] = (uint32_t)ceil(p->list_radius / (p->box[d] / v->columns[d]));
+  }
+  v->slabs = density < 0.65 * liquid ? 3 : 1;
+  const uint32_t slabs = v->columns[0] * v->columns[1] * v->slabs;
+  v->bins = (uint32_t)std::max<size_t>(1, p->atom_count / 32 / slabs); /* a warp's worth of atoms */
+  v->cluster_capacity = (uint32_t)(p->atom_count / TG_MD_CLUSTER) + slabs;
+  v->cluster_capacity = (v->cluster_capacity + TG_MD_WARPS - 1) / TG_MD_WARPS * TG_MD_WARPS;
+  const double edge = std::max(side, 0.3);
+  const double radius[2] = {p->list_radius, p->inner_radius};
+  for (int i = 0; i < 2; i++) {
+    /* all atoms within the radius of a cube, of which a row has half: twice the room, for places
+     * that are denser than a liquid */
+    const double r = radius[i];
+    const double reach = edge * edge * edge + 6 * edge * edge * r + 3 * TG_PI * edge * r * r +
+                         4 / 3. * TG_PI * r * r * r;
+    const double most = std::min(std::max(density, liquid) * reach, (double)p->atom_count + 64);
+    v->row_room[i] = ((uint32_t)most / 32 + 2) * 32;
+  }
+}
+
+static void choose_constants(tg_device_md* md, const tg_device_md_params* p) {
+  tg_md_constants* c = &md->views.all;
+  for (int d = 0; d < 3; d++) {
+    c->nm[d] = (float)(p->box[d] * 0x1p-32);
+    c->half_box[d] = (float)(p->box[d] / 2);
+    md->box[d] = p->box[d];
+  }
+  c->list_radius = (float)p->list_radius;
+  c->inner_radius = (float)p->inner_radius;
+  c->cutoff2 = (float)(p->cutoff * p->cutoff);
+  c->rf_2k = (float)(2 * p->rf_k);
+  c->rf_k = (float)p->rf_k;
+  c->rf_c = p->coulomb_shift ? (float)p->rf_c : 0;
+  c->coulomb_scale = (float)(TG_MD_FORCE_UNITS * p->coulomb_scale);
+  c->edge6 = p->lj_shift ? (float)pow(p->cutoff, -6) : 0;
+  c->type_count = (uint32_t)p->type_count;
+}
+
+static tg_status upload(const tg_device_md* md, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return TG_OK;
+  return tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, md->stream),
+                        md->device, "copying to it");
+}
+
+static tg_status download(const tg_device_md* md, void* to, const void* from, size_t bytes) {
+  TG_TRY(tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, md->stream),
+                        md->device, "copying from it"));
+  return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "computing");
+}
+
+static bool has_lj(const tg_device_md_params* p, size_t type) {
+  const size_t types = (size_t)p->type_count;
+  for (size_t i = type * types; i < (type + 1) * types; i++)
+    if (p->c6[i] != 0 || p->c12[i] != 0) return true;
+  return false;
+}
+
+static tg_status fill_tables(tg_device_md* md, const tg_device_md_params* p, uint32_t* start,
+                             uint32_t* partner, float2* lj) {
+  const size_t n = p->atom_count, types = (size_t)p->type_count;
+  tg_md_view* v = &md->views.item[0];
+  std::vector<float2> table(types * types);
+  for (size_t i = 0; i < types * types; i++)
+    table[i] = make_float2((float)(6 * TG_MD_FORCE_UNITS * p->c6[i]),
+                           (float)(12 * TG_MD_FORCE_UNITS * p->c12[i]));
+  TG_TRY(upload(md, lj, table.data(), table.size() * sizeof table[0]));
+  std::vector<uint4> x(n);
+  for (size_t i = 0; i < n; i++) {
+    const float charge = (float)p->charge[i];
+    memcpy(&x[i].w, &charge, sizeof charge);
+  }
+  TG_TRY(upload(md, v->atom_x, x.data(), n * sizeof x[0]));
+  std::vector<uint32_t> type(n);
+  for (size_t i = 0; i < n; i++)
+    type[i] = (uint32_t)p->type[i] | (has_lj(p, (size_t)p->type[i]) ? TG_MD_HAS_LJ : 0);
+  TG_TRY(upload(md, v->atom_type, type.data(), n * sizeof type[0]));
+  if (p->exclusion_start) {
+    TG_TRY(upload(md, start, p->exclusion_start, (n + 1) * sizeof(uint32_t)));
+    TG_TRY(upload(md, partner, p->exclusion, (size_t)p->exclusion_start[n] * sizeof(uint32_t)));
+    v->exclusion_start = start;
+    v->exclusion = partner;
+  }
+  return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it");
+}
+
+static tg_status allocate(tg_device_md* md, const tg_device_md_params* p) {
+  const bool excludes = p->exclusion_start != nullptr;
+  const size_t exclusions = excludes ? (size_t)p->exclusion_start[p->atom_count] : 0;
+  uint32_t *start = nullptr, *partner = nullptr;
+  float2* lj = nullptr;
+  room r = {};
+  carve_all(md, &r, exclusions, excludes, &start, &partner, &lj);
+  TG_TRY(tg_cuda_status(cudaMalloc(&md->memory, r.used), md->device, "allocating memory"));
+  TG_TRY(tg_cuda_status(cudaMemsetAsync(md->memory, 0, r.used, md->stream), md->device,
+                        "clearing memory"));
+  r.memory = (char*)md->memory;
+  r.used = 0;
+  carve_all(md, &r, exclusions, excludes, &start, &partner, &lj);
+  md->views.all.lj = lj;
+  return fill_tables(md, p, start, partner, lj);
+}
+
+static tg_status check_slots(const tg_device_md* md) {
+  const size_t slots = (size_t)md->views.item[0].cluster_capacity * TG_MD_CLUSTER;
+  if (slots <= TG_MD_MOST_SLOTS) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "GPU %d: %u atoms need room for up to %zu in clusters of 8; a GPU has %d",
+                 md->device, md->views.item[0].atom_count, slots, TG_MD_MOST_SLOTS);
+}
+
+static tg_status check_params(const tg_device_md_params* p) {
+  if (p->atom_count > TG_MD_MOST_SLOTS)
+    return tg_fail(TG_ERR_INPUT, "GPU %d: %zu atoms; a GPU has room for %d", p->device,
+                   p->atom_count, TG_MD_MOST_SLOTS);
+  for (int d = 0; d < 3; d++)
+    if (!(p->box[d] > 2 * p->list_radius))
+      return tg_fail(TG_ERR_INPUT,
+                     "GPU %d: the box is %g nm long in %c; more than twice the list radius of %g "
+                     "nm is needed; use the backend omp",
+                     p->device, p->box[d], "xyz"[d], p -> list_radius);
+  return TG_OK;
+}
+
+tg_status tg_device_md_create(const tg_device_md_params* params, tg_device_md** out) {
+  if (tg_device_count() == 0)
+    return tg_fail(TG_ERR_MACHINE, "molecular dynamics on a GPU: %s", tg_device_reason());
+  TG_TRY(check_params(params));
+  tg_device_md* md = new (std::nothrow) tg_device_md();
+  if (!md) return tg_fail(TG_ERR_MACHINE, "no memory for a simulation on a GPU");
+  md->device = params->device;
+  md->domain_count = 1;
+  tg_md_view* v = &md->views.item[0];
+  v->atom_count = (uint32_t)params->atom_count;
+  choose_constants(md, params);
+  choose_shapes(md, params);
+  tg_status status = check_slots(md);
+  if (status == TG_OK)
+    status = tg_cuda_status(cudaSetDevice(md->device), md->device, "selecting it");
+  if (status == TG_OK)
+    status = tg_cuda_status(cudaStreamCreateWithFlags(&md->stream, cudaStreamNonBlocking),
+                            md->device, "making a stream");
+  if (status == TG_OK) status = allocate(md, params);
+  if (status == TG_OK) status = tg_md_prepare_forces(md);
+  if (status != TG_OK) {
+    tg_device_md_destroy(&md);
+    return status;
+  }
+  *out = md;
+  return TG_OK;
+}
+
+void tg_device_md_destroy(tg_device_md** md) {
+  if (md == nullptr || *md == nullptr) return;
+  cudaSetDevice((*md)->device);
+  if ((*md)->stream) {
+    cudaStreamSynchronize((*md)->stream);
+    cudaStreamDestroy((*md)->stream);
+  }
+  cudaFree((*md)->memory);
+  delete *md;
+  *md = nullptr;
+}
+
+static uint32_t fixed(double x, double box) {
+  const double part = x / box - floor(x / box);
+  return (uint32_t)(uint64_t)llrint(part * 0x1p32); /* 2^32, a whole box, becomes 0 */
+}
+
+tg_status tg_device_md_set_positions(tg_device_md* md, const double (*x)[3]) {
+  tg_md_view* v = &md->views.item[0];
+  std::vector<uint4> to(v->atom_count);
+  TG_TRY(download(md, to.data(), v->atom_x, to.size() * sizeof to[0]));
+  for (size_t i = 0; i < to.size(); i++) {
+    to[i].x = fixed(x[i][0], md->box[0]);
+    to[i].y = fixed(x[i][1], md->box[1]);
+    to[i].z = fixed(x[i][2], md->box[2]);
+  }
+  TG_TRY(upload(md, v->atom_x, to.data(), to.size() * sizeof to[0]));
+  TG_TRY(tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it"));
+  return tg_md_queue_place(md);
+}
+
+tg_status tg_device_md_search(tg_device_md* md) {
+  TG_TRY(tg_md_queue_sort(md));
+  return tg_md_queue_list(md);
+}
+
+tg_status tg_device_md_prune(tg_device_md* md) { return tg_md_queue_prune(md); }
+
+tg_status tg_device_md_forces(tg_device_md* md, bool want_energy) {
+  const tg_md_view* v = &md->views.item[0];
+  const size_t slots = (size_t)v->cluster_capacity * TG_MD_CLUSTER;
+  TG_TRY(tg_cuda_status(cudaMemsetAsync(v->force_xy, 0, slots * sizeof *v->force_xy, md->stream),
+                        md->device, "clearing forces"));
+  TG_TRY(tg_cuda_status(cudaMemsetAsync(v->force_z, 0, slots * sizeof *v->force_z, md->stream),
+                        md->device, "clearing forces"));
+  if (want_energy)
+    TG_TRY(tg_cuda_status(
+        cudaMemsetAsync(v->energy, 0, sizeof(int64_t) * TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS,
+                        md->stream),
+        md->device, "clearing energies"));
+  return tg_md_queue_forces(md, want_energy);
+}
+
+static tg_status check_trouble(tg_device_md* md) {
+  tg_md_totals totals;
+  TG_TRY(download(md, &totals, md->views.item[0].totals, sizeof totals));
+  if (totals.trouble & TG_MD_CLUSTER_WIDE)
+    return tg_fail(TG_ERR_MACHINE,
+                   "GPU %d: in this box clusters of 8 atoms and their neighbours span more than "
+                   "half of it; use a larger box or the backend omp",
+                   md->device);
+  if (totals.trouble & TG_MD_PARTNERS_FULL)
+    return tg_fail(TG_ERR_MACHINE,
+                   "GPU %d: 8 neighbouring atoms have more than %d excluded partners; use the "
+                   "backend omp",
+                   md->device, TG_MD_PARTNERS);
+  if (totals.trouble)
+    return tg_fail(TG_ERR_MACHINE,
+                   "GPU %d: the pair list has outgrown its room: somewhere the atoms stand more "
+                   "than twice as dense as on average; use the backend omp",
+                   md->device);
+  return TG_OK;
+}
+
+static tg_status read_energies(tg_device_md* md, tg_device_md_energies* out) {
+  std::vector<int64_t> rows((size_t)TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS);
+  TG_TRY(download(md, rows.data(), md->views.item[0].energy, rows.size() * sizeof rows[0]));
+  int64_t sum[TG_MD_ENERGY_TERMS] = {};
+  for (size_t i = 0; i < rows.size(); i++) sum[i % TG_MD_ENERGY_TERMS] += rows[i];
+  double value[TG_MD_ENERGY_TERMS];
+  for (int i = 0; i < TG_MD_ENERGY_TERMS; i++) value[i] = (double)sum[i] / TG_MD_ENERGY_UNITS;
+  out->lj = value[0];
+  out->coulomb = value[1];
+  static const int place[3][3] = {{2, 5, 6}, {5, 3, 7}, {6, 7, 4}};
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) out->virial[i][j] = value[place[i][j]];
+  out->pairs = sum[TG_MD_ENERGY_TERMS - 1];
+  return TG_OK;
+}
+
+tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
+                                  tg_device_md_energies* energies) {
+  const tg_md_view* v = &md->views.item[0];
+  TG_TRY(check_trouble(md));
+  if (energies) TG_TRY(read_energies(md, energies));
+  if (!f) return TG_OK;
+  const size_t slots = (size_t)v->cluster_capacity * TG_MD_CLUSTER;
+  std::vector<uint64_t> xy(slots);
+  std::vector<int32_t> z(slots);
+  std::vector<uint32_t> slot(v->atom_count);
+  TG_TRY(download(md, xy.data(), v->force_xy, slots * sizeof xy[0]));
+  TG_TRY(download(md, z.data(), v->force_z, slots * sizeof z[0]));
+  TG_TRY(download(md, slot.data(), v->slot_of_atom, slot.size() * sizeof slot[0]));
+  for (size_t i = 0; i < slot.size(); i++) {
+    const int32_t x = (int32_t)xy[slot[i]];
+    const int32_t y = (int32_t)((xy[slot[i]] - (uint64_t)(int64_t)x) >> 32);
+    const int32_t units[3] = {x, y, z[slot[i]]};
+    for (int d = 0; d < 3; d++) f[i][d] = units[d] / TG_MD_FORCE_UNITS;
+  }
+  return TG_OK;
+}
+
+tg_status tg_device_md_count(tg_device_md* md, tg_device_md_counts* out) {
+  const tg_md_view* v = &md->views.item[0];
+  TG_TRY(check_trouble(md));
+  tg_md_totals totals;
+  TG_TRY(download(md, &totals, v->totals, sizeof totals));
+  memset(out, 0, sizeof *out);
+  out->clusters = totals.clusters;
+  out->slots = out->clusters * TG_MD_CLUSTER;
+  for (int i = 0; i < 2; i++) {
+    std::vector<uint32_t> count(totals.clusters);
+    TG_TRY(download(md, count.data(), v->count[i], count.size() * sizeof count[0]));
+    int64_t sum = 0, most = 0;
+    for (uint32_t c : count) {
+      sum += c;
+      most = std::max<int64_t>(most, c);
+    }
+    (i == 0 ? out->listed : out->kept) = sum * TG_MD_CLUSTER;
+    (i == 0 ? out->listed_most : out->kept_most) = most;
+  }
+  return TG_OK;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/cuda/state.cuh  What lies in the GPU's memory, and what all kernels agree on.
+ *
+ * A *slot* is a place in the sorted order, slot = 8 * cluster + lane. Columns in x and y are filled
+ * up to whole clusters with *fillers*: no atom, no charge, in no list.
+ *
+ * Positions are unsigned, 2^-32 of the box a unit: the difference of two, read as a signed number,
+ * is the nearest image's. A list entry is slot << 8 | mask: bit k says that the atom in this slot
+ * and atom k of the cluster whose row it is in interact. Rows are padded to whole warps with
+ * entries of mask 0. A pair of clusters is in the row of the one from which the other is *forward*
+ * (list.cu); each pair of atoms is in one row. */
+#ifndef TG_MD_CUDA_STATE_CUH
+#define TG_MD_CUDA_STATE_CUH
+
+#include <stdint.h>
+
+#include "device/cuda/check.h"
+#include "md/device_md.h"
+
+enum {
+  TG_MD_CLUSTER = 8,          /* atoms */
+  TG_MD_DOMAINS = 8,          /* of one launch, by blockIdx.z */
+  TG_MD_WARPS = 4,            /* of a block, a row of the list each */
+  TG_MD_ROW_BYTES = 80,       /* 8 pairs of LJ parameters, padded against bank conflicts */
+  TG_MD_ENERGY_ROWS = 64,     /* sums of energies, so that few warps meet in one */
+  TG_MD_ENERGY_TERMS = 9,     /* LJ, Coulomb, virial xx yy zz xy xz yz, pairs */
+  TG_MD_QUEUE = 512,          /* clusters that a warp of the search looks at, of 32 columns */
+  TG_MD_MOST_SLOTS = 1 << 24, /* an entry of the list has 24 bits for one */
+  TG_MD_PARTNERS = 256        /* excluded partners of the atoms of one cluster */
+};
+
+/** Fixed point: units in a kJ mol^-1 nm^-1 of force, in a kJ/mol of energy or virial. Forces are 32
+ * bits wide, so that they reach to 5e5 kJ mol^-1 nm^-1; what is in between may pass that, as long
+ * as the sum does not. */
+#define TG_MD_FORCE_UNITS 4096.0
+#define TG_MD_ENERGY_UNITS 1048576.0
+
+#define TG_MD_HAS_LJ 0x80000000U
+
+/** What can go wrong in a kernel; bits of tg_md_totals.trouble, which stay set. */
+enum {
+  TG_MD_LIST_FULL = 1,     /* a row is longer than its room */
+  TG_MD_PARTNERS_FULL = 2, /* more than TG_MD_PARTNERS */
+  TG_MD_CLUSTER_WIDE = 4,  /* a cluster and its neighbours span more than half the box */
+  TG_MD_QUEUE_FULL = 8
+};
+
+typedef struct tg_md_totals {
+  uint32_t clusters;
+  uint32_t trouble;
+} tg_md_totals;
+
+/** What is the same for all domains. In a kernel these are operands, not loads. */
+typedef struct tg_md_constants {
+  float nm[3];       /* a unit of position */
+  float half_box[3]; /* nm */
+  float list_radius, inner_radius;
+  float cutoff2, rf_2k, rf_k, rf_c, edge6;
+  float coulomb_scale; /* in units of force */
+  uint32_t type_count;
+  const float2* lj; /* [type_count^2]: 6 C6, 12 C12, in units of force */
+} tg_md_constants;
+
+/** One domain. Arrays by atom have atom_count elements; by slot, 8 a cluster. */
+typedef struct tg_md_view {
+  uint32_t atom_count, cluster_capacity;
+  uint32_t columns[2];  /* column (cx, cy) is number cx * columns[1] + cy */
+  uint32_t slabs;       /* of a column in z, which no cluster crosses */
+  uint32_t bins;        /* of a slab in z, for sorting */
+  uint32_t range[2];    /* columns that a list radius spans */
+  uint32_t row_room[2]; /* entries of a row: search, pruning; multiples of 32 */
+  /* by atom */
+  uint4* atom_x;       /* x, y, z; w: charge, a float */
+  uint32_t* atom_type; /* | TG_MD_HAS_LJ where it has LJ with any type */
+  uint32_t* slot_of_atom;
+  const uint32_t* exclusion_start;
+  const uint32_t* exclusion;
+  /* sorting: atoms in bins, in order of bins; [atom_count] each */
+  uint32_t* rank;         /* of an atom among those of its bin, in any order */
+  uint64_t* key;          /* height << 32 | atom */
+  uint32_t* sorted;       /* atoms, by slab and height */
+  uint32_t* bin_count;    /* [columns * slabs * bins]; 0 between searches */
+  uint32_t* bin_atom;     /* [columns * slabs * bins + 1] first in key and sorted */
+  uint32_t* slab_cluster; /* [columns * slabs + 1] first cluster */
+  /* by slot */
+  uint4* x;           /* as atom_x */
+  uint32_t* row;      /* bytes before the type's row in the table of LJ parameters */
+  int32_t* atom;      /* -1: a filler */
+  uint64_t* force_xy; /* units: y << 32 plus x, so that y's half lacks 1 where x is negative */
+  int32_t* force_z;
+  /* by cluster */
+  uint32_t* bottom; /* lowest height of its atoms; ascending in a column */
+  uint4* centre; /* of the box around its atoms; w: atoms | atoms with LJ << 8, which come first */
+  float4* half;  /* nm, half the box's edges; w: the column, as an integer's bits */
+  uint32_t* list[2]; /* [cluster_capacity][row_room] */
+  uint32_t* count[2];
+  int64_t* energy; /* [TG_MD_ENERGY_ROWS][TG_MD_ENERGY_TERMS] */
+  tg_md_totals* totals;
+} tg_md_view;
+
+/** A kernel's parameter. */
+typedef struct tg_md_views {
+  tg_md_constants all;
+  tg_md_view item[TG_MD_DOMAINS];
+} tg_md_views;
+
+struct tg_device_md {
+  int device, domain_count;
+  cudaStream_t stream;
+  void* memory; /* one allocation for all arrays */
+  tg_md_views views;
+  double box[3];
+};
+
+/** Stages, queued on md->stream. */
+tg_status tg_md_queue_sort(tg_device_md* md);
+tg_status tg_md_queue_list(tg_device_md* md);
+tg_status tg_md_queue_prune(tg_device_md* md);
+tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy);
+/** Positions by atom into their slots. */
+tg_status tg_md_queue_place(tg_device_md* md);
+/** Whether the forces' kernels can have the shared memory that type_count asks for. */
+tg_status tg_md_prepare_forces(tg_device_md* md);
+
+static inline unsigned tg_md_blocks(size_t items, size_t of_each) {
+  return (unsigned)((items + of_each - 1) / of_each);
+}
+
+static inline tg_status tg_md_queued(const tg_device_md* md, const char* what) {
+  return tg_cuda_status(cudaGetLastError(), md->device, what);
+}
+
+#ifdef __CUDACC__
+/** a - b along one dimension, nm, nearest image. */
+static __device__ __forceinline__ float tg_md_apart(uint32_t a, uint32_t b, float nm) {
+  return (float)(int32_t)(a - b) * nm;
+}
+#endif
+
+#endif

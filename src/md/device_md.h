@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/device_md.h  Molecular dynamics in the memory of a GPU: atoms, pair list, pair forces.
+ *
+ * Everything is queued on one stream of one GPU and stays there; the host sees what it asks for.
+ * The physics is that of nonbonded.h. Positions are fixed point, 2^-32 of the box a unit, so that
+ * differences are nearest images of the same precision everywhere; forces are sums of fixed-point
+ * numbers, so that they are the same bits in any order. docs/md-gpu.md has layouts and reasons.
+ *
+ * Where throng was built without CUDA, tg_device_md_create fails with TG_ERR_MACHINE. */
+#ifndef TG_MD_DEVICE_MD_H
+#define TG_MD_DEVICE_MD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tg_device_md tg_device_md;
+
+typedef struct tg_device_md_params {
+  int device;
+  double box[3]; /* nm, rectangular, periodic */
+  size_t atom_count;
+  const int* type;            /* [atom_count] */
+  const double* charge;       /* [atom_count] e */
+  const int* exclusion_start; /* [atom_count + 1]: partners of atom i are at exclusion[start[i]..
+                                 start[i + 1]), both directions; NULL: none are excluded */
+  const int* exclusion;
+  int type_count;
+  const double* c6; /* [type_count * type_count] */
+  const double* c12;
+  double cutoff;        /* nm */
+  double rf_k, rf_c;    /* nm^-3, nm^-1 */
+  double coulomb_scale; /* kJ mol^-1 nm e^-2 */
+  bool lj_shift, coulomb_shift;
+  double list_radius;  /* nm, of a search */
+  double inner_radius; /* nm, of a pruning; cutoff <= inner_radius <= list_radius */
+} tg_device_md_params;
+
+typedef struct tg_device_md_energies {
+  double lj, coulomb;  /* kJ/mol */
+  double virial[3][3]; /* -1/2 sum r_ij (outer) F_ij, kJ/mol */
+  int64_t pairs;       /* within the cut-off */
+} tg_device_md_energies;
+
+typedef struct tg_device_md_counts {
+  int64_t clusters, slots;
+  int64_t listed, kept; /* pairs that the lists of search and of pruning hold, padding included */
+  int64_t listed_most, kept_most; /* entries of the longest row of each */
+} tg_device_md_counts;
+
+typedef enum tg_device_md_stage {
+  TG_DEVICE_MD_SORT,
+  TG_DEVICE_MD_LIST,
+  TG_DEVICE_MD_PRUNE,
+  TG_DEVICE_MD_FORCES,
+  TG_DEVICE_MD_ENERGIES, /* forces with energies and virial */
+  TG_DEVICE_MD_STAGES
+} tg_device_md_stage;
+
+/** Local. Arrays are copied. TG_ERR_INPUT where the box is too small for the list. */
+tg_status tg_device_md_create(const tg_device_md_params* params, tg_device_md** out);
+/** Null-safe, sets NULL. */
+void tg_device_md_destroy(tg_device_md** md);
+
+/** x: [atom_count][3] nm, anywhere; atoms keep their places in the clusters. Blocks. */
+tg_status tg_device_md_set_positions(tg_device_md* md, const double (*x)[3]);
+
+/** Sorts the atoms into clusters, and lists all pairs within list_radius. Queued. */
+tg_status tg_device_md_search(tg_device_md* md);
+/** Keeps of the search's list what is within inner_radius now, for the forces. Queued. */
+tg_status tg_device_md_prune(tg_device_md* md);
+/** Pair forces of all atoms, in place of those before, with energies or without. Queued. */
+tg_status tg_device_md_forces(tg_device_md* md, bool want_energy);
+
+/** f: [atom_count][3] kJ mol^-1 nm^-1, or NULL; energies of the last forces that wanted them, or
+ * NULL. Blocks; TG_ERR_MACHINE where a list has outgrown its room. */
+tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
+                                  tg_device_md_energies* energies);
+/** Blocks. */
+tg_status tg_device_md_count(tg_device_md* md, tg_device_md_counts* out);
+
+/** Microseconds of one stage, the median of `repeats` graphs of `launches` each. The state is left
+ * as after one. Blocks. */
+tg_status tg_device_md_measure(tg_device_md* md, tg_device_md_stage stage, int launches,
+                               int repeats, double* microseconds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
