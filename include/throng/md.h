@@ -37,7 +37,7 @@ typedef struct tg_md_job {
   const char* const* include_folders; /* [include_count] */
   int include_count;
 
-  const char* backend; /* "omp" (default) or "ref" */
+  const char* backend; /* "omp" (default), "ref", or "cuda": tg_md_run on one GPU */
   const char*
       precision; /* "mixed" (default: pair forces in float, the rest in double) or "double" */
   const char* transport; /* "loop", "mpi", "socket", or NULL: socket where TG_BOOTSTRAP is in the

@@ -55,9 +55,12 @@ typedef struct tg_cli_md_machine {
   }
 
 #define TG_CLI_MD_MACHINE_OPTIONS(type)                                                            \
-  {"backend",     0,                                                                               \
-   TG_CLI_CHOICE, offsetof(type, machine.backend),                                                 \
-   "omp|ref",     "what computes: threads and SIMD, or the plain serial reference (default omp)",  \
+  {"backend",                                                                                      \
+   0,                                                                                              \
+   TG_CLI_CHOICE,                                                                                  \
+   offsetof(type, machine.backend),                                                                \
+   "omp|ref|cuda",                                                                                 \
+   "what computes: threads and SIMD, the plain serial reference, or a GPU (default omp)",          \
    false},                                                                                         \
       {"precision",    0,                                                                          \
        TG_CLI_CHOICE,  offsetof(type, machine.precision),                                          \

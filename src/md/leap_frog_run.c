@@ -19,6 +19,7 @@
 #include "md/leap_frog.h"
 #include "md/run.h"
 #include "md/run_trace.h"
+#include "md/run_write.h"
 
 typedef struct loop {
   tg_run* run;
@@ -30,8 +31,6 @@ typedef struct loop {
   double lambda[TG_MAX_GROUPS];
   tg_energies energies;
 } loop;
-
-static bool due(int period, long long step) { return period > 0 && step % period == 0; }
 
 static void refresh_atoms(loop* l) {
   const tg_domain* domain = l->run->domain;
@@ -73,8 +72,8 @@ static tg_status remove_drift(loop* l) {
 static tg_status prepare_velocities(loop* l, bool want_energy) {
   tg_run* run = l->run;
   const tg_parameters* p = &run->system->parameters;
-  if (p->comm_mode == TG_COMM_LINEAR && due(p->nstcomm, run->step)) TG_TRY(remove_drift(l));
-  bool couple = p->thermostat != TG_THERMOSTAT_NONE && due(p->nsttcouple, run->step);
+  if (p->comm_mode == TG_COMM_LINEAR && tg_run_due(p->nstcomm, run->step)) TG_TRY(remove_drift(l));
+  bool couple = p->thermostat != TG_THERMOSTAT_NONE && tg_run_due(p->nsttcouple, run->step);
   for (int g = 0; g < l->atoms.group_count; g++) l->lambda[g] = 1;
   if (!couple && !want_energy) return TG_OK;
   TG_TRY(sum_kinetic(l, l->kinetic_old));
@@ -163,84 +162,25 @@ static tg_status finish_energies(loop* l) {
         e->kinetic_tensor[i][j] +=
             0.5 * (l->lambda[g] * l->lambda[g] * l->kinetic_old[g][i][j] + kinetic_new[g][i][j]);
   TG_TRY(tg_run_sum_energies(run, e));
-  const double* box = run->system->box;
-  double pressure[3][3], kinetic = trace(e->kinetic_tensor);
-  tg_pressure(e, box[0] * box[1] * box[2], pressure);
-  e->term[TG_E_KINETIC] = kinetic;
-  e->term[TG_E_TOTAL] = e->term[TG_E_POTENTIAL] + kinetic;
-  e->term[TG_E_CONSERVED] = e->term[TG_E_TOTAL] + tg_thermostat_conserved(&run->thermostat);
-  double degrees = run->system->total_degrees_of_freedom;
-  e->term[TG_E_TEMPERATURE] = degrees > 0 ? 2 * kinetic / (degrees * TG_BOLTZMANN) : 0;
-  e->term[TG_E_PRESSURE] = (pressure[0][0] + pressure[1][1] + pressure[2][2]) / 3;
-  if (!isfinite(e->term[TG_E_TOTAL]))
-    return tg_fail(
-        TG_ERR_NUMERICS,
-        "step %lld: the energy is not a finite number: atoms overlap; minimise the energy first "
-        "(integrator = steep)",
-        run->step);
-  if (!run->output) return TG_OK;
-  const tg_parameters* p = &run->system->parameters;
-  double time = p->tinit + (double)run->step * p->dt;
-  bool last = run->step == run->last_step;
-  if (due(p->nstcalcenergy, run->step) || due(p->nstenergy, run->step))
-    tg_output_count(run->output, time, e);
-  if (due(p->nstlog, run->step) || last) tg_output_log_energies(run->output, run->step, time, e);
-  if (due(p->nstenergy, run->step) || last)
-    return tg_output_energies(run->output, run->step, time, e, (const double(*)[3])pressure);
-  return TG_OK;
+  return tg_run_put_energies(run, run->step, -tg_thermostat_conserved(&run->thermostat), e);
 }
 
 /* Step 3. */
 static tg_status write_frames(loop* l, long long step, bool last) {
   tg_run* run = l->run;
+  if (!tg_run_wants_frame(run, step)) return TG_OK;
   const tg_parameters* p = &run->system->parameters;
-  bool x = due(p->nstxout, step), v = due(p->nstvout, step), f = due(p->nstfout, step);
-  bool compressed = due(p->nstxout_compressed, step);
-  if (!x && !v && !f && !compressed && !last) return TG_OK;
   double clock = tg_time_now();
   tg_domain* domain = run->domain;
-  bool all_x = x || compressed || last, all_v = v || last;
+  bool x = last || tg_run_due(p->nstxout, step) || tg_run_due(p->nstxout_compressed, step);
+  bool v = last || tg_run_due(p->nstvout, step), f = tg_run_due(p->nstfout, step);
   tg_domain_whole whole = {run->whole_x, run->whole_v, run->whole_f};
-  TG_TRY(tg_domain_gather(domain, all_x ? (const double(*)[3])domain->x : NULL,
-                          all_v ? (const double(*)[3])domain->v : NULL,
-                          f ? (const double(*)[3])domain->f : NULL, domain->global,
-                          domain->home_count, &whole));
-  tg_status status = TG_OK;
-  if (run->output) {
-    const double* box = run->system->box;
-    tg_frame frame = {.step = step,
-                      .time = p->tinit + (double)step * p->dt,
-                      .box = {box[0], 0, 0, 0, box[1], 0, 0, 0, box[2]},
-                      .count = run->system->atom_count,
-                      .x = x ? (const double(*)[3])run->whole_x : NULL,
-                      .v = v ? (const double(*)[3])run->whole_v : NULL,
-                      .f = f ? (const double(*)[3])run->whole_f : NULL};
-    if (x || v || f) status = tg_output_frame_trr(run->output, &frame);
-    frame.v = frame.f = NULL;
-    frame.x = (const double(*)[3])run->whole_x;
-    if (status == TG_OK && compressed) status = tg_run_write_compressed(run, &frame);
-    if (status == TG_OK && last)
-      status =
-          tg_run_write_gro(run, "confout.gro", step, frame.x, (const double(*)[3])run->whole_v);
-  }
+  TG_TRY(tg_domain_gather(
+      domain, x ? (const double(*)[3])domain->x : NULL, v ? (const double(*)[3])domain->v : NULL,
+      f ? (const double(*)[3])domain->f : NULL, domain->global, domain->home_count, &whole));
+  tg_status status = run->output ? tg_run_put_frame(run, step) : TG_OK;
   tg_domain_part_done(domain, TG_PART_OUTPUT, "output", &clock);
   return tg_world_agree(domain->world, status);
-}
-
-static void report_progress(loop* l, double now) {
-  tg_run* run = l->run;
-  const tg_md_job* job = run->job;
-  if (!run->output || !job->progress || now - l->last_progress < 0.5) return;
-  l->last_progress = now;
-  double elapsed = now - l->started;
-  long long done = run->step + 1 - l->first_step;
-  double per_step = elapsed / (double)done;
-  tg_md_progress progress = {
-      .step = run->step,
-      .last_step = run->last_step,
-      .ns_per_day = run->system->parameters.dt * 1e-3 * 86400 / per_step,
-      .seconds_left = run->last_step < 0 ? -1 : (double)(run->last_step - run->step) * per_step};
-  job->progress(job->context, &progress);
 }
 
 /* Step 7: one small maximum over the PEs says whether all is well, whether somebody was
@@ -248,7 +188,7 @@ static void report_progress(loop* l, double now) {
 static tg_status agree(loop* l, tg_status status) {
   tg_run* run = l->run;
   double now = tg_time_now();
-  report_progress(l, now);
+  tg_run_report_progress(run, run->step + 1 - l->first_step, l->started, &l->last_progress);
   bool due_now = run->output && now - l->last_checkpoint > 60 * run->job->checkpoint_minutes;
   int64_t word[3] = {status != TG_OK, tg_interrupt_requested(), due_now};
   TG_TRY(tg_world_max_int64(run->domain->world, word, 3));
@@ -278,9 +218,7 @@ static tg_status list_step(loop* l) {
 /* What one PE does between two agreements; collective calls inside are matched on all PEs. */
 static tg_status one_step(loop* l, bool last) {
   tg_run* run = l->run;
-  const tg_parameters* p = &run->system->parameters;
-  bool want = last || due(p->nstcalcenergy, run->step) || due(p->nstenergy, run->step) ||
-              due(p->nstlog, run->step);
+  bool want = tg_run_wants_energies(run, run->step);
   TG_TRY(tg_domain_forces(run->domain, want, &l->energies));
   TG_TRY(write_frames(l, run->step, last));
   TG_TRY(prepare_velocities(l, want));

@@ -9,13 +9,17 @@
 #include "md/verlet_buffer.h"
 
 /* What a list step, a search and a pruning cost, in force evaluations without a buffer and, the
- * last two, per pair of the outer list (measured: the log of docs/performance.md). They set how
- * rare a search should be, not whether the result is right. */
-static const double list_step_cost = 0.8;
-static const double search_cost = 0.7;
-static const double prune_cost = 0.25;
-/* What padding to whole clusters adds to the radius of the pairs that are evaluated, nm. */
-static const double cluster_padding = 0.15;
+ * last two, per pair of the outer list. They set how rare a search should be, not whether the
+ * result is right. */
+typedef struct costs {
+  double list_step, search, prune;
+  double padding; /* what whole clusters add to the radius of the pairs that are evaluated, nm */
+} costs;
+/* measured: the log of docs/performance.md; and on an H200, with 45,000 atoms */
+static const costs costs_of_cpu = {0.8, 0.7, 0.25, 0.15}, costs_of_gpu = {0.8, 1.6, 0.42, 0.08};
+
+/* Half the longest edge of a GPU's clusters of 8 atoms in a liquid, nm. */
+static const double wide_cluster = 0.6;
 
 enum { CANDIDATES = 7, INTERVALS = 10 };
 static const int candidates[CANDIDATES] = {10, 20, 25, 40, 50, 80, 100};
@@ -108,21 +112,21 @@ static tg_status radius_for(const tg_verlet_buffer_params* params, double dt, in
 }
 
 /* Pairs within a radius, in those within the cut-off. */
-static double pairs_within(double radius, double cutoff) {
-  return pow((radius + cluster_padding) / (cutoff + cluster_padding), 3);
+static double pairs_within(double radius, double cutoff, double padding) {
+  return pow((radius + padding) / (cutoff + padding), 3);
 }
 
-static double cost_of(const tg_list_choice* choice, double cutoff) {
-  const double outer = pairs_within(choice->radius, cutoff);
-  const double search = (list_step_cost + search_cost * outer) / choice->nstlist;
+static double cost_of(const tg_list_choice* choice, double cutoff, const costs* c) {
+  const double outer = pairs_within(choice->radius, cutoff, c->padding);
+  const double search = (c->list_step + c->search * outer) / choice->nstlist;
   if (choice->prune_interval == 0) return outer + search;
-  return pairs_within(choice->inner_radius, cutoff) + search +
-         prune_cost * outer / choice->prune_interval;
+  return pairs_within(choice->inner_radius, cutoff, c->padding) + search +
+         c->prune * outer / choice->prune_interval;
 }
 
-static void take_cheaper(const tg_list_choice* choice, double cutoff, double* best,
+static void take_cheaper(const tg_list_choice* choice, double cutoff, const costs* c, double* best,
                          tg_list_choice* out) {
-  const double cost = cost_of(choice, cutoff);
+  const double cost = cost_of(choice, cutoff, c);
   if (cost >= *best) return;
   *best = cost;
   *out = *choice;
@@ -130,16 +134,17 @@ static void take_cheaper(const tg_list_choice* choice, double cutoff, double* be
 
 /* One nstlist without pruning and with each interval. Fails where no radius serves. */
 static tg_status try_nstlist(const tg_verlet_buffer_params* params, double dt, int nstlist,
-                             double longest, double* best, tg_list_choice* out) {
+                             double longest, const costs* c, double* best, tg_list_choice* out) {
   tg_list_choice plain = {.nstlist = nstlist}, pruned = {.nstlist = nstlist};
   TG_TRY(radius_for(params, dt, nstlist, 1, &plain.radius));
-  if (plain.radius <= longest || out->nstlist == 0) take_cheaper(&plain, params->cutoff, best, out);
+  if (plain.radius <= longest || out->nstlist == 0)
+    take_cheaper(&plain, params->cutoff, c, best, out);
   if (radius_for(params, dt, nstlist, 0.5, &pruned.radius) != TG_OK || pruned.radius > longest)
     return TG_OK;
   for (int k = 0; k < INTERVALS && intervals[k] < nstlist; k++) {
     pruned.prune_interval = intervals[k];
     TG_TRY(radius_for(params, dt, intervals[k], 0.5, &pruned.inner_radius));
-    take_cheaper(&pruned, params->cutoff, best, out);
+    take_cheaper(&pruned, params->cutoff, c, best, out);
   }
   return TG_OK;
 }
@@ -147,14 +152,16 @@ static tg_status try_nstlist(const tg_verlet_buffer_params* params, double dt, i
 /* Pairs grow with the cube of the radius, searches get rarer: the cheapest of the candidates, never
  * more often than the .mdp file says. */
 static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* params,
-                          tg_list_choice* out) {
+                          const costs* c, tg_list_choice* out) {
   const tg_parameters* p = &system->parameters;
   double half_box = fmin(system->box[0], fmin(system->box[1], system->box[2])) / 2;
+  if (c == &costs_of_gpu) /* room for clusters, and to move: sort.cu */
+    half_box = fmin(half_box, (half_box + p->cutoff) / 2 - wide_cluster / 2);
   double best = INFINITY;
   for (int i = -1; i < CANDIDATES; i++) {
     int nstlist = i < 0 ? p->nstlist : candidates[i];
     if (i >= 0 && nstlist <= p->nstlist) continue;
-    tg_status status = try_nstlist(params, p->dt, nstlist, half_box, &best, out);
+    tg_status status = try_nstlist(params, p->dt, nstlist, half_box, c, &best, out);
     if (i < 0) TG_TRY(status);
   }
   out->reason = out->nstlist == p->nstlist ? "nstlist as given, radius from verlet-buffer-tolerance"
@@ -172,7 +179,7 @@ static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* p
 
 tg_status tg_list_choose(const tg_md_system* system, const tg_md_job* job,
                          const tg_restart* restart, tg_list_choice* out) {
-  (void)job; /* nothing here is measured: --reproducible changes nothing yet */
+  /* nothing here is measured: --reproducible changes nothing yet */
   const tg_parameters* p = &system->parameters;
   memset(out, 0, sizeof *out);
   if (restart->x) {
@@ -214,9 +221,10 @@ tg_status tg_list_choose(const tg_md_system* system, const tg_md_job* job,
         .volume = system->box[0] * system->box[1] * system->box[2],
         .tolerance = p->verlet_buffer_tolerance,
     };
-    double c;
-    tg_md_reaction_field(p, &params.rf_k, &c, &params.coulomb_scale);
-    status = cheapest(system, &params, out);
+    double shift;
+    const costs* c = strcmp(job->backend, "cuda") == 0 ? &costs_of_gpu : &costs_of_cpu;
+    tg_md_reaction_field(p, &params.rf_k, &shift, &params.coulomb_scale);
+    status = cheapest(system, &params, c, out);
   }
   tg_free(list.items);
   return status;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/timer.h"
 #include "base/units.h"
+#include "md/device_run.h"
 #include "md/list_choice.h"
 #include "md/run.h"
 #include "md/run_report.h"
@@ -118,12 +119,14 @@ static tg_status world_params(const tg_md_job* job, tg_world_params* out) {
   return TG_OK;
 }
 
+static bool on_gpu(const tg_md_job* job) { return strcmp(job->backend, "cuda") == 0; }
+
 static tg_status check_job(const tg_md_job* job) {
   if (!job->configuration)
     return tg_fail(TG_ERR_INPUT, "no start configuration: give a .gro or .g96 file (-c)");
   if (!job->topology) return tg_fail(TG_ERR_INPUT, "no topology: give a .top file (-p)");
-  if (strcmp(job->backend, "ref") != 0 && strcmp(job->backend, "omp") != 0)
-    return tg_fail(TG_ERR_INPUT, "backend \"%s\": molecular dynamics has ref and omp",
+  if (strcmp(job->backend, "ref") != 0 && strcmp(job->backend, "omp") != 0 && !on_gpu(job))
+    return tg_fail(TG_ERR_INPUT, "backend \"%s\": molecular dynamics has ref, omp and cuda",
                    job->backend);
   if (strcmp(job->precision, "mixed") != 0 && strcmp(job->precision, "double") != 0)
     return tg_fail(TG_ERR_INPUT, "precision \"%s\": there are mixed and double", job->precision);
@@ -139,7 +142,7 @@ static tg_domain_params domain_params(const shared* s, const tg_world* world,
                                       const tg_list_choice* list) {
   const tg_md_job* job = s->job;
   tg_domain_params params = {
-      .backend = job->backend,
+      .backend = on_gpu(job) ? "omp" : job->backend, /* a GPU's start is prepared by omp */
       .mixed = strcmp(job->precision, "mixed") == 0 && strcmp(job->backend, "ref") != 0,
       .threads = threads_of_pe(job, world),
       .list_radius = list->radius,
@@ -272,6 +275,8 @@ static tg_status nothing_to_do(tg_run* run, const tg_world* world) {
 static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   const tg_parameters* p = &s->system->parameters;
   tg_list_choice choice;
+  if (on_gpu(s->job))
+    TG_TRY(tg_world_agree(world, tg_run_device_check(s->job, s->system, tg_world_pe_count(world))));
   TG_TRY(tg_world_agree(world, tg_list_choose(s->system, s->job, &s->restart, &choice)));
   tg_domain_params params = domain_params(s, world, &choice);
   TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));
@@ -295,8 +300,12 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   TG_TRY(tg_world_agree(world, status));
   TG_TRY(open_output(run, s));
   TG_TRY(tg_run_trace_begin(run));
+  if (on_gpu(run->job)) TG_TRY(tg_run_device_name(run));
   tg_run_report_start(run, &choice);
-  status = p->integrator == TG_INTEGRATOR_LEAP_FROG ? tg_run_leap_frog(run) : tg_run_minimise(run);
+  if (p->integrator != TG_INTEGRATOR_LEAP_FROG)
+    status = tg_run_minimise(run);
+  else
+    status = on_gpu(run->job) ? tg_run_device(run) : tg_run_leap_frog(run);
   run->result.last_step = run->step;
   run->finished = status == TG_OK;
   status = wind_up(run, status);
@@ -395,6 +404,8 @@ static tg_status energy_on_pe(tg_world* world, void* context) {
 
 tg_status tg_md_energy(const tg_md_job* job, tg_md_energy_result* out) {
   TG_TRY(check_job(job));
+  if (on_gpu(job))
+    return tg_fail(TG_ERR_INPUT, "backend \"cuda\": energies of a start have omp and ref");
   tg_world_params params;
   TG_TRY(world_params(job, &params));
   tg_md_energy_result result = {0};

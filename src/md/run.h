@@ -41,7 +41,8 @@ typedef struct tg_run {
   int prune_interval;  /* list_choice.h */
   double inner_radius; /* nm; these four are part of a checkpoint */
   int traced_steps;
-  bool finished; /* the last step was done: the checkpoint says so */
+  bool finished;    /* the last step was done: the checkpoint says so */
+  char kernels[64]; /* what computes, where it is no backend of nonbonded.h; else empty */
   tg_md_run_result result;
 } tg_run;
 

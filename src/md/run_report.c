@@ -11,6 +11,10 @@
 #include "base/plot.h"
 #include "base/text.h"
 
+static const char* kernels_of(const tg_run* run) {
+  return run->kernels[0] ? run->kernels : tg_nonbonded_describe(run->domain->nonbonded);
+}
+
 void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
   if (!run->output) return;
   const tg_md_system* system = run->system;
@@ -35,8 +39,7 @@ void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
   tg_output_log(out, "%d processing element%s (%d x %d x %d, %s, halo %s), %d thread%s each, %s",
                 pe_count, pe_count == 1 ? "" : "s", grid[0], grid[1], grid[2],
                 tg_world_transport(domain->world), tg_halo_schedule_of(domain->halo),
-                domain->params.threads, domain->params.threads == 1 ? "" : "s",
-                tg_nonbonded_describe(domain->nonbonded));
+                domain->params.threads, domain->params.threads == 1 ? "" : "s", kernels_of(run));
   if (p->generate_velocities)
     tg_output_log(out, "velocities drawn with gen-seed %lld", p->gen_seed);
   if (p->thermostat == TG_THERMOSTAT_V_RESCALE)
@@ -77,7 +80,7 @@ static void fill_parts(tg_run* run, const double* sums, double pairs) {
   result->nstlist = run->nstlist;
   result->list_radius = run->list_radius;
   result->threads = domain->params.threads;
-  snprintf(result->kernels, sizeof result->kernels, "%s", tg_nonbonded_describe(domain->nonbonded));
+  snprintf(result->kernels, sizeof result->kernels, "%s", kernels_of(run));
 }
 
 static void log_parts(tg_run* run) {

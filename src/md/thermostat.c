@@ -26,12 +26,17 @@ double tg_berendsen_factor(double kinetic, double kinetic_reference, double rati
   return fmin(1.25, fmax(0.8, sqrt(fmax(0, square))));
 }
 
+void tg_v_rescale_noise(double degrees, uint64_t seed, uint64_t index, double noise[2]) {
+  tg_rng rng = tg_rng_stream(seed, TG_RNG_THERMOSTAT, index);
+  noise[0] = tg_rng_gaussian(&rng);
+  noise[1] = degrees > 1 ? 2 * tg_rng_gamma(&rng, 0.5 * (degrees - 1)) : 0;
+}
+
 double tg_v_rescale_energy(double kinetic, double kinetic_reference, double degrees, double ratio,
                            uint64_t seed, uint64_t index) {
-  tg_rng rng = tg_rng_stream(seed, TG_RNG_THERMOSTAT, index);
-  double keep = exp(-ratio), one = tg_rng_gaussian(&rng);
-  /* The sum of degrees - 1 squared normal numbers. */
-  double rest = degrees > 1 ? 2 * tg_rng_gamma(&rng, 0.5 * (degrees - 1)) : 0;
+  double noise[2];
+  tg_v_rescale_noise(degrees, seed, index, noise);
+  double keep = exp(-ratio), one = noise[0], rest = noise[1];
   double per_degree = (1 - keep) * kinetic_reference / degrees;
   double energy = keep * kinetic + per_degree * (one * one + rest) +
                   2 * one * sqrt(keep * kinetic * per_degree);
@@ -48,7 +53,7 @@ void tg_thermostat_scale(tg_thermostat_state* thermostat, long long step, const 
     if (thermostat->kind == TG_THERMOSTAT_BERENDSEN && tau > 0) {
       lambda[g] = tg_berendsen_factor(kinetic[g], reference, thermostat->period / tau);
     } else if (thermostat->kind == TG_THERMOSTAT_V_RESCALE) {
-      uint64_t index = (uint64_t)step * TG_MAX_GROUPS + (uint64_t)g;
+      uint64_t index = tg_v_rescale_index(step, g);
       double ratio = tau > 0 ? thermostat->period / tau : HUGE_VAL;
       double energy =
           tg_v_rescale_energy(kinetic[g], reference, degrees, ratio, thermostat->seed, index);

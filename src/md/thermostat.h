@@ -11,6 +11,10 @@
 #include "base/status.h"
 #include "md/parameters.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** A plain value; a checkpoint needs `given` alone, the rest follows from the input. */
 typedef struct tg_thermostat_state {
   tg_thermostat kind;
@@ -45,5 +49,14 @@ double tg_berendsen_factor(double kinetic, double kinetic_reference, double rati
  * period/tau (infinity: drawn afresh). Drawn from the stream (seed, thermostat, index). */
 double tg_v_rescale_energy(double kinetic, double kinetic_reference, double degrees, double ratio,
                            uint64_t seed, uint64_t index);
+/** What that draws: noise[0] a normal number, noise[1] the sum of degrees - 1 squared ones. */
+void tg_v_rescale_noise(double degrees, uint64_t seed, uint64_t index, double noise[2]);
+/** The index of a step's draw for a group. */
+static inline uint64_t tg_v_rescale_index(long long step, int group) {
+  return (uint64_t)step * TG_MAX_GROUPS + (uint64_t)group;
+}
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bonded forces: formulas as in bonded_pairs.c and bonded_dihedrals.c, a thread an interaction.
+ *
+ * Interactions stand kind by kind in whole warps, so that a warp takes one branch. Differences of
+ * fixed-point positions are exact, and all else is double: the units for it idle while the pair
+ * forces, which run at the same time, use the others. */
+#include <cfloat>
+
+#include "base/units.h"
+#include "md/cuda/step.cuh"
+
+enum { THREADS = 64 };
+
+/* A thread's sums. Every interaction has one energy but the 1-4 pair, which has two. */
+typedef struct sums {
+  double energy[2], virial[6];
+} sums;
+
+/* Adds -1/2 r (outer) f. */
+static __device__ __forceinline__ void add_virial(sums& s, const double (&r)[3],
+                                                  const double (&f)[3]) {
+  s.virial[0] -= 0.5 * r[0] * f[0];
+  s.virial[1] -= 0.5 * r[1] * f[1];
+  s.virial[2] -= 0.5 * r[2] * f[2];
+  s.virial[3] -= 0.5 * r[0] * f[1];
+  s.virial[4] -= 0.5 * r[0] * f[2];
+  s.virial[5] -= 0.5 * r[1] * f[2];
+}
+
+/* What one interaction reads and writes. */
+typedef struct place {
+  const tg_md_view& v;
+  const tg_step_view& s;
+  int4 atom;
+  const double* p;
+} place;
+
+static __device__ __forceinline__ void push(const place& at, int atom, const double (&f)[3]) {
+  tg_step_add_force(at.v, at.v.slot_of_atom[atom], f);
+}
+
+/* A force scale * d on the first atom, and its opposite on the second. */
+static __device__ __forceinline__ void push_pair(const place& at, const double (&d)[3],
+                                                 double scale, sums& e) {
+  const double on[3] = {scale * d[0], scale * d[1], scale * d[2]};
+  const double back[3] = {-on[0], -on[1], -on[2]};
+  push(at, at.atom.x, on);
+  push(at, at.atom.y, back);
+  add_virial(e, d, on);
+}
+
+static __device__ __forceinline__ void bond(const place& at, sums& e) {
+  double d[3];
+  tg_step_apart(at.s, at.v.atom_x[at.atom.x], at.v.atom_x[at.atom.y], d);
+  const double r = sqrt(tg_step_dot(d, d)), stretch = r - at.p[0];
+  e.energy[0] += 0.5 * at.p[1] * stretch * stretch;
+  if (r > 0) push_pair(at, d, -at.p[1] * stretch / r, e);
+}
+
+static __device__ __forceinline__ void angle(const place& at, sums& e) {
+  double a[3], b[3], normal[3], on_i[3], on_j[3], on_k[3];
+  const uint4 middle = at.v.atom_x[at.atom.y];
+  tg_step_apart(at.s, at.v.atom_x[at.atom.x], middle, a);
+  tg_step_apart(at.s, at.v.atom_x[at.atom.z], middle, b);
+  tg_step_cross(a, b, normal);
+  const double a2 = tg_step_dot(a, a), b2 = tg_step_dot(b, b);
+  const double area = sqrt(tg_step_dot(normal, normal));
+  const double bend = atan2(area, tg_step_dot(a, b)) - at.p[0] * TG_DEGREE;
+  e.energy[0] += 0.5 * at.p[1] * bend * bend;
+  if (!(area > 0)) return;
+  tg_step_cross(a, normal, on_i);
+  tg_step_cross(normal, b, on_k);
+  const double slope = -at.p[1] * bend / area, scale_i = slope / a2, scale_k = slope / b2;
+#pragma unroll
+  for (int d = 0; d < 3; d++) {
+    on_i[d] *= scale_i;
+    on_k[d] *= scale_k;
+    on_j[d] = -(on_i[d] + on_k[d]);
+  }
+  push(at, at.atom.x, on_i);
+  push(at, at.atom.y, on_j);
+  push(at, at.atom.z, on_k);
+  add_virial(e, a, on_i);
+  add_virial(e, b, on_k);
+}
+
+typedef struct torsion {
+  double F[3], G[3], H[3], A[3], B[3];
+  double A2, B2, G1, cosine, sine;
+  bool defined;
+} torsion;
+
+static __device__ __forceinline__ void measure(const place& at, torsion& t) {
+  const double smallest = 64 * DBL_EPSILON * 64 * DBL_EPSILON;
+  double across[3];
+  const uint4 j = at.v.atom_x[at.atom.y], k = at.v.atom_x[at.atom.z];
+  tg_step_apart(at.s, at.v.atom_x[at.atom.x], j, t.F);
+  tg_step_apart(at.s, j, k, t.G);
+  tg_step_apart(at.s, at.v.atom_x[at.atom.w], k, t.H);
+  tg_step_cross(t.F, t.G, t.A);
+  tg_step_cross(t.H, t.G, t.B);
+  const double G2 = tg_step_dot(t.G, t.G);
+  t.A2 = tg_step_dot(t.A, t.A);
+  t.B2 = tg_step_dot(t.B, t.B);
+  t.G1 = sqrt(G2);
+  t.defined =
+      t.A2 > smallest * G2 * tg_step_dot(t.F, t.F) && t.B2 > smallest * G2 * tg_step_dot(t.H, t.H);
+  t.cosine = 1;
+  t.sine = 0;
+  if (!t.defined) return;
+  tg_step_cross(t.B, t.A, across);
+  const double cosine = tg_step_dot(t.A, t.B), sine = tg_step_dot(across, t.G) / t.G1;
+  const double inverse = rsqrt(cosine * cosine + sine * sine);
+  t.cosine = cosine * inverse;
+  t.sine = sine * inverse;
+}
+
+/* Forces for dV/dphi = slope. */
+static __device__ __forceinline__ void twist(const place& at, const torsion& t, double slope,
+                                             sums& e) {
+  if (!t.defined) return;
+  const double ia = 1 / (t.A2 * t.G1), ib = 1 / (t.B2 * t.G1), G2 = t.G1 * t.G1;
+  const double a = G2 * ia, b = G2 * ib;
+  const double fg = tg_step_dot(t.F, t.G) * ia, hg = tg_step_dot(t.H, t.G) * ib;
+  double on_i[3], on_j[3], on_k[3], on_l[3], r_k[3], r_l[3];
+#pragma unroll
+  for (int d = 0; d < 3; d++) {
+    on_i[d] = slope * a * t.A[d];
+    on_l[d] = -slope * b * t.B[d];
+    on_k[d] = slope * (fg * t.A[d] - hg * t.B[d] + b * t.B[d]);
+    on_j[d] = -(on_i[d] + on_k[d] + on_l[d]);
+    r_k[d] = -t.G[d];
+    r_l[d] = t.H[d] - t.G[d];
+  }
+  push(at, at.atom.x, on_i);
+  push(at, at.atom.y, on_j);
+  push(at, at.atom.z, on_k);
+  push(at, at.atom.w, on_l);
+  add_virial(e, t.F, on_i);
+  add_virial(e, r_k, on_k);
+  add_virial(e, r_l, on_l);
+}
+
+static __device__ __forceinline__ void periodic(const place& at, sums& e) {
+  torsion t;
+  measure(at, t);
+  double sine, cosine;
+  sincos(at.p[2] * atan2(t.sine, t.cosine) - at.p[0] * TG_DEGREE, &sine, &cosine);
+  e.energy[0] += at.p[1] * (1 + cosine);
+  twist(at, t, -at.p[1] * at.p[2] * sine, e);
+}
+
+static __device__ __forceinline__ void ryckaert(const place& at, sums& e) {
+  torsion t;
+  measure(at, t);
+  const double c = -t.cosine;
+  double value = at.p[5], slope = 0;
+#pragma unroll
+  for (int k = 4; k >= 0; k--) {
+    slope = slope * c + value;
+    value = value * c + at.p[k];
+  }
+  e.energy[0] += value;
+  twist(at, t, slope * t.sine, e);
+}
+
+static __device__ __forceinline__ void improper(const place& at, sums& e) {
+  torsion t;
+  measure(at, t);
+  double bend = atan2(t.sine, t.cosine) - at.p[0] * TG_DEGREE;
+  bend -= 2 * TG_PI * rint(bend / (2 * TG_PI));
+  e.energy[0] += 0.5 * at.p[1] * bend * bend;
+  twist(at, t, at.p[1] * bend, e);
+}
+
+static __device__ __forceinline__ void pair_14(const place& at, sums& e) {
+  double d[3];
+  const uint4 x = at.v.atom_x[at.atom.x], y = at.v.atom_x[at.atom.y];
+  tg_step_apart(at.s, x, y, d);
+  const double u2 = 1 / tg_step_dot(d, d), u6 = u2 * u2 * u2;
+  const double dispersion = at.p[0] * u6, repulsion = at.p[1] * u6 * u6;
+  const double qq = (double)__uint_as_float(x.w) * (double)__uint_as_float(y.w);
+  const double coulomb = at.s.pair_scale * qq * sqrt(u2);
+  e.energy[0] += repulsion - dispersion;
+  e.energy[1] += coulomb;
+  push_pair(at, d, (12 * repulsion - 6 * dispersion + coulomb) * u2, e);
+}
+
+/* The absolute position counts for the virial: bonded.h. */
+static __device__ __forceinline__ void restraint(const place& at, sums& e) {
+  const uint4 x = at.v.atom_x[at.atom.x];
+  const uint32_t units[3] = {x.x, x.y, x.z};
+  double on[3];
+#pragma unroll
+  for (int k = 0; k < 3; k++) {
+    const double reference = at.s.reference[at.atom.x][k], box = at.s.nm[k] * 0x1p32;
+    double d = (double)units[k] * at.s.nm[k] - reference;
+    d -= box * rint(d / box);
+    on[k] = -at.p[k] * d;
+    e.energy[0] += 0.5 * at.p[k] * d * d;
+    e.virial[k] -= 0.5 * (reference + d) * on[k];
+  }
+  push(at, at.atom.x, on);
+}
+
+static __device__ __forceinline__ void excluded(const place& at, sums& e) {
+  double d[3];
+  const uint4 x = at.v.atom_x[at.atom.x], y = at.v.atom_x[at.atom.y];
+  tg_step_apart(at.s, x, y, d);
+  const double r2 = tg_step_dot(d, d);
+  if (!(r2 < at.s.cutoff2)) return;
+  const double qq =
+      at.s.coulomb_scale * (double)__uint_as_float(x.w) * (double)__uint_as_float(y.w);
+  e.energy[0] += qq * (at.s.rf_k * r2 - at.s.rf_c);
+  push_pair(at, d, -2 * at.s.rf_k * qq, e);
+}
+
+static __device__ __forceinline__ int kind_of(const tg_step_view& s, uint32_t item) {
+  int kind = 0;
+#pragma unroll
+  for (int k = 1; k < TG_DEVICE_KINDS; k++) kind += item >= s.kind_start[k];
+  return kind;
+}
+
+static __device__ void add_sums(const tg_step_view& s, int kind, const sums& e) {
+  /* kinds have the energy terms' numbers up to LJ-14; then Coulomb-14, restraint, LJ, Coulomb */
+  const int term = kind <= TG_DEVICE_PAIR_14 ? kind : kind == TG_DEVICE_RESTRAINT ? 8 : 10;
+  int64_t* to = s.bonded_sum + blockIdx.x % TG_STEP_ROWS * TG_STEP_BONDED_TERMS;
+  tg_step_add_warp(to + term, __double2ll_rn(e.energy[0] * TG_MD_ENERGY_UNITS));
+  if (kind == TG_DEVICE_PAIR_14)
+    tg_step_add_warp(to + 7, __double2ll_rn(e.energy[1] * TG_MD_ENERGY_UNITS));
+  for (int i = 0; i < 6; i++)
+    tg_step_add_warp(to + TG_DEVICE_TERMS + i, __double2ll_rn(e.virial[i] * TG_MD_ENERGY_UNITS));
+}
+
+/* From positions to forces of bonded interactions (and energies). Launch: a thread an interaction;
+ * bound by latency. */
+template <bool ENERGY>
+static __global__ void __launch_bounds__(THREADS)
+    bonded(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s,
+           uint32_t end) {
+  const uint32_t item = blockIdx.x * THREADS + threadIdx.x;
+  if (item >= end) return;
+  const int kind = kind_of(s, item);
+  const place at = {v, s, s.item[item], s.parameters[s.item_parameters[item]]};
+  sums e = {};
+  if (at.atom.x >= 0) {
+    switch (kind) {
+      case TG_DEVICE_BOND: bond(at, e); break;
+      case TG_DEVICE_ANGLE: angle(at, e); break;
+      case TG_DEVICE_PROPER: periodic(at, e); break;
+      case TG_DEVICE_RYCKAERT: ryckaert(at, e); break;
+      case TG_DEVICE_IMPROPER: improper(at, e); break;
+      case TG_DEVICE_IMPROPER_PERIODIC: periodic(at, e); break;
+      case TG_DEVICE_PAIR_14: pair_14(at, e); break;
+      case TG_DEVICE_RESTRAINT: restraint(at, e); break;
+      default: excluded(at, e); break;
+    }
+  }
+  __syncwarp();
+  if (ENERGY) add_sums(s, kind, e);
+}
+
+tg_status tg_step_queue_bonded(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
+                               bool energy, bool full) {
+  const tg_md_view* v = &md->views.item[0];
+  const uint32_t end = s->kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID];
+  if (end == 0) return TG_OK;
+  const unsigned blocks = tg_md_blocks(end, THREADS);
+  if (energy)
+    bonded<true><<<blocks, THREADS, 0, stream>>>(*v, *s, end);
+  else
+    bonded<false><<<blocks, THREADS, 0, stream>>>(*v, *s, end);
+  return tg_md_queued(md, "computing bonded forces");
+}

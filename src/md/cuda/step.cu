@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a tg_device_step: memory, the start, and what is read back. */
+#include "md/cuda/step_host.cuh"
+
+#include <math.h>
+#include <string.h>
+
+#include <algorithm>
+#include <new>
+
+/* Where the next array begins in the one allocation; with memory NULL it only counts. */
+typedef struct room {
+  char* memory;
+  size_t used;
+} room;
+
+template <typename T>
+static void carve(room* r, size_t count, T** out) {
+  const size_t bytes = (std::max<size_t>(count, 1) * sizeof(T) + 255) / 256 * 256;
+  *out = r->memory ? (T*)(r->memory + r->used) : nullptr;
+  r->used += bytes;
+}
+
+/* An array of the view, and what the host has for it. */
+template <typename T, typename U>
+static tg_status fill(const tg_device_step* p, room* r, size_t count, const U* from,
+                      const T** out) {
+  static_assert(sizeof(T) == sizeof(U), "the same elements on both sides");
+  T* to = nullptr;
+  carve(r, count, &to);
+  *out = to;
+  if (!to || count == 0) return TG_OK;
+  return tg_cuda_status(
+      cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, p->md->stream),
+      p->md->device, "copying to it");
+}
+
+static tg_status carve_lists(tg_device_step* p, room* r, const tg_device_step_params* params) {
+  const tg_device_work* w = params->work;
+  tg_step_view* s = &p->view;
+  TG_TRY(fill(p, r, w->atom_count, w->bin, &s->bin));
+  TG_TRY(fill(p, r, w->water_count, (const int4*)w->waters, &s->water));
+  TG_TRY(fill(p, r, w->settle_count, w->settles, &s->settle));
+  TG_TRY(fill(p, r, w->single_count, w->single, &s->single));
+  for (int i = 0; i < TG_DEVICE_WIDTHS; i++) {
+    const tg_device_groups* g = &w->groups[i];
+    s->groups[i].count = (uint32_t)g->count;
+    TG_TRY(fill(p, r, g->count << (2 + i), g->atom, &s->groups[i].atom));
+    TG_TRY(fill(p, r, g->count, g->table, &s->groups[i].table));
+  }
+  TG_TRY(fill(p, r, w->lane_count, w->lanes, &s->lanes));
+  TG_TRY(fill(p, r, w->kind_start[TG_DEVICE_KINDS], (const int4*)w->items, &s->item));
+  TG_TRY(fill(p, r, w->kind_start[TG_DEVICE_KINDS], w->item_parameters, &s->item_parameters));
+  TG_TRY(fill(p, r, w->parameter_count, w->parameters, &s->parameters));
+  TG_TRY(fill(p, r, 1, &p->thermostat, &s->thermostat));
+  if (!params->reference) return TG_OK;
+  return fill(p, r, w->atom_count, params->reference, &s->reference);
+}
+
+static void carve_state(tg_device_step* p, room* r, const tg_device_work* w) {
+  tg_step_view* s = &p->view;
+  const size_t n = w->atom_count;
+  carve(r, n, &s->v);
+  carve(r, n, &s->kept_x);
+  carve(r, n, &s->kept_v);
+  carve(r, n, &s->frame_x);
+  carve(r, n, &s->frame_v);
+  carve(r, 3 * n, &s->frame_f);
+  carve(r, (size_t)w->bin_count, &s->scale);
+  carve(r, (size_t)TG_STEP_ROWS * TG_STEP_BONDED_TERMS, &s->bonded_sum);
+  carve(r, (size_t)TG_STEP_ROWS * TG_STEP_MOVE_TERMS, &s->move_sum);
+  carve(r, (size_t)TG_STEP_ROWS * TG_STEP_KINETIC_TERMS * w->bin_count, &s->kinetic_sum);
+  carve(r, 1, &s->state);
+}
+
+/* Memory of the host that kernels read and write. */
+template <typename T>
+static tg_status allocate_shared(tg_device_step* p, size_t count, T** out) {
+  TG_TRY(tg_cuda_status(cudaHostAlloc((void**)out, count * sizeof(T), cudaHostAllocMapped),
+                        p->md->device, "allocating memory of the host"));
+  memset(*out, 0, count * sizeof(T));
+  return TG_OK;
+}
+
+template <typename T, typename U>
+static tg_status seen_from_device(const tg_device_step* p, T* host, U** out) {
+  void* device = nullptr;
+  TG_TRY(tg_cuda_status(cudaHostGetDevicePointer(&device, host, 0), p->md->device,
+                        "reaching memory of the host"));
+  *out = (T*)device;
+  return TG_OK;
+}
+
+static tg_status allocate(tg_device_step* p, const tg_device_step_params* params) {
+  room r = {};
+  carve_state(p, &r, params->work);
+  TG_TRY(carve_lists(p, &r, params));
+  TG_TRY(tg_cuda_status(cudaMalloc(&p->memory, r.used), p->md->device, "allocating memory"));
+  TG_TRY(tg_cuda_status(cudaMemsetAsync(p->memory, 0, r.used, p->md->stream), p->md->device,
+                        "clearing memory"));
+  r.memory = (char*)p->memory;
+  r.used = 0;
+  carve_state(p, &r, params->work);
+  TG_TRY(carve_lists(p, &r, params));
+  TG_TRY(allocate_shared(p, TG_STEP_RECORDS, &p->record));
+  TG_TRY(allocate_shared(p, TG_DEVICE_IN_FLIGHT, &p->report));
+  TG_TRY(allocate_shared(p, (size_t)TG_STEP_NOISE * TG_MAX_GROUPS * 2, &p->noise));
+  TG_TRY(seen_from_device(p, p->record, &p->view.record));
+  TG_TRY(seen_from_device(p, p->report, &p->view.report));
+  return seen_from_device(p, p->noise, &p->view.noise);
+}
+
+static void choose_constants(tg_device_step* p, const tg_device_step_params* params) {
+  const tg_device_work* w = params->work;
+  tg_step_view* s = &p->view;
+  for (int d = 0; d < 3; d++) {
+    s->nm[d] = params->box[d] * 0x1p-32;
+    s->units[d] = 0x1p32 / params->box[d];
+  }
+  s->dt = params->dt;
+  s->inverse_dt = 1 / params->dt;
+  const double limit = 0.5 * params->cutoff / params->dt; /* as leap_frog_run.c */
+  s->speed_limit2 = limit * limit;
+  s->cutoff2 = params->cutoff * params->cutoff;
+  s->rf_k = params->rf_k;
+  s->rf_c = params->rf_c;
+  s->coulomb_scale = params->coulomb_scale;
+  s->pair_scale = params->pair_scale;
+  s->lincs_order = params->lincs_order;
+  s->lincs_iterations = params->lincs_iterations;
+  s->bin_count = (uint32_t)w->bin_count;
+  s->couple_period = (uint32_t)std::max(params->nsttcouple, 1);
+  s->water_count = (uint32_t)w->water_count;
+  s->single_count = (uint32_t)w->single_count;
+  for (int k = 0; k <= TG_DEVICE_KINDS; k++) s->kind_start[k] = (uint32_t)w->kind_start[k];
+  tg_step_thermostat* t = &p->thermostat;
+  p->coupling = params->thermostat;
+  t->kind = params->thermostat.kind;
+  t->temperature_count = w->temperature_count;
+  t->comm_count = w->comm_count;
+  t->bin_count = w->bin_count;
+  t->period = params->thermostat.period;
+  memcpy(t->tau_t, params->thermostat.tau_t, sizeof t->tau_t);
+  memcpy(t->ref_t, params->thermostat.ref_t, sizeof t->ref_t);
+  memcpy(t->degrees_of_freedom, params->thermostat.degrees_of_freedom,
+         sizeof t->degrees_of_freedom);
+  memcpy(t->bin_temperature, w->bin_temperature, sizeof t->bin_temperature);
+  memcpy(t->bin_comm, w->bin_comm, sizeof t->bin_comm);
+  memcpy(t->bin_mass, w->bin_mass, sizeof t->bin_mass);
+}
+
+static tg_status make_streams(tg_device_step* p) {
+  const int device = p->md->device;
+  for (int i = 0; i < 2; i++)
+    TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&p->side[i], cudaStreamNonBlocking), device,
+                          "making a stream"));
+  TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&p->copy, cudaStreamNonBlocking), device,
+                        "making a stream"));
+  const unsigned untimed = cudaEventDisableTiming;
+  for (cudaEvent_t* e : {&p->fork, &p->join[0], &p->join[1]})
+    TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(e, untimed), device, "making an event"));
+  for (int i = 0; i < TG_DEVICE_IN_FLIGHT; i++)
+    TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(&p->done[i], untimed | cudaEventBlockingSync),
+                          device, "making an event"));
+  return TG_OK;
+}
+
+tg_status tg_device_step_create(const tg_device_step_params* params, tg_device_step** out) {
+  tg_device_step* p = new (std::nothrow) tg_device_step();
+  if (!p) return tg_fail(TG_ERR_MACHINE, "no memory for steps on a GPU");
+  p->md = params->md;
+  p->atom_count = params->work->atom_count;
+  p->inverse_mass.assign(params->work->inverse_mass,
+                         params->work->inverse_mass + params->work->atom_count);
+  choose_constants(p, params);
+  tg_status status = tg_cuda_status(cudaSetDevice(p->md->device), p->md->device, "selecting it");
+  if (status == TG_OK) status = make_streams(p);
+  if (status == TG_OK) status = allocate(p, params);
+  if (status == TG_OK)
+    status = tg_cuda_status(cudaStreamSynchronize(p->md->stream), p->md->device, "copying to it");
+  if (status != TG_OK) {
+    tg_device_step_destroy(&p);
+    return status;
+  }
+  *out = p;
+  return TG_OK;
+}
+
+void tg_device_step_destroy(tg_device_step** step) {
+  if (step == nullptr || *step == nullptr) return;
+  tg_device_step* p = *step;
+  cudaSetDevice(p->md->device);
+  cudaStreamSynchronize(p->md->stream);
+  for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
+  for (cudaStream_t stream : {p->side[0], p->side[1], p->copy})
+    if (stream) cudaStreamDestroy(stream);
+  for (cudaEvent_t event : {p->fork, p->join[0], p->join[1]})
+    if (event) cudaEventDestroy(event);
+  for (cudaEvent_t event : p->done)
+    if (event) cudaEventDestroy(event);
+  cudaFreeHost(p->record);
+  cudaFreeHost(p->report);
+  cudaFreeHost(p->noise);
+  cudaFree(p->memory);
+  delete p;
+  *step = nullptr;
+}
+
+tg_status tg_device_step_start(tg_device_step* p, const double (*v)[3], long long first,
+                               unsigned char flags) {
+  const int device = p->md->device;
+  const cudaStream_t stream = p->md->stream;
+  const tg_md_view* view = &p->md->views.item[0];
+  std::vector<float4> velocity(p->atom_count);
+  for (size_t i = 0; i < velocity.size(); i++)
+    velocity[i] = make_float4((float)v[i][0], (float)v[i][1], (float)v[i][2], p->inverse_mass[i]);
+  TG_TRY(tg_cuda_status(
+      cudaMemcpyAsync(p->view.v, velocity.data(), velocity.size() * sizeof velocity[0],
+                      cudaMemcpyHostToDevice, stream),
+      device, "copying to it"));
+  tg_step_state state = {};
+  state.base = first;
+  state.fast_atom = state.bad_group = ~0ULL;
+  memcpy(state.given, p->coupling.given, sizeof state.given);
+  TG_TRY(tg_cuda_status(
+      cudaMemcpyAsync(p->view.state, &state, sizeof state, cudaMemcpyHostToDevice, stream), device,
+      "copying to it"));
+  const size_t slots = (size_t)view->cluster_capacity * TG_MD_CLUSTER;
+  TG_TRY(tg_cuda_status(cudaMemsetAsync(view->force_xy, 0, slots * sizeof(uint64_t), stream),
+                        device, "clearing forces"));
+  TG_TRY(tg_cuda_status(cudaMemsetAsync(view->force_z, 0, slots * sizeof(int32_t), stream), device,
+                        "clearing forces"));
+  TG_TRY(tg_cuda_status(
+      cudaMemsetAsync(view->energy, 0, sizeof(int64_t) * TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS,
+                      stream),
+      device, "clearing energies"));
+  p->next_step = first;
+  p->queued = p->collected = 0;
+  p->records_read = 0;
+  tg_step_draw_noise(p, first, &flags, 1);
+  if (tg_step_prepares(flags)) {
+    TG_TRY(tg_step_queue_sums(p->md, &p->view, stream));
+    TG_TRY(tg_step_queue_reduce(p->md, &p->view, stream, tg_step_prepares(flags), 0));
+  }
+  return tg_cuda_status(cudaStreamSynchronize(stream), device, "starting");
+}
+
+/* Blocks; on a stream that waits for the simulation's or not. */
+static tg_status download(const tg_device_step* p, cudaStream_t stream, void* to, const void* from,
+                          size_t bytes) {
+  TG_TRY(tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream),
+                        p->md->device, "copying from it"));
+  return tg_cuda_status(cudaStreamSynchronize(stream), p->md->device, "computing");
+}
+
+static tg_status get_positions(const tg_device_step* p, cudaStream_t stream, const uint4* from,
+                               double (*x)[3]) {
+  if (!x) return TG_OK;
+  std::vector<uint4> at(p->atom_count);
+  TG_TRY(download(p, stream, at.data(), from, at.size() * sizeof at[0]));
+  for (size_t i = 0; i < at.size(); i++) {
+    x[i][0] = at[i].x * p->view.nm[0];
+    x[i][1] = at[i].y * p->view.nm[1];
+    x[i][2] = at[i].z * p->view.nm[2];
+  }
+  return TG_OK;
+}
+
+static tg_status get_velocities(const tg_device_step* p, cudaStream_t stream, const float4* from,
+                                double (*v)[3]) {
+  if (!v) return TG_OK;
+  std::vector<float4> at(p->atom_count);
+  TG_TRY(download(p, stream, at.data(), from, at.size() * sizeof at[0]));
+  for (size_t i = 0; i < at.size(); i++) {
+    v[i][0] = at[i].x;
+    v[i][1] = at[i].y;
+    v[i][2] = at[i].z;
+  }
+  return TG_OK;
+}
+
+tg_status tg_device_step_get(tg_device_step* p, double (*x)[3], double (*v)[3]) {
+  TG_TRY(get_positions(p, p->md->stream, p->md->views.item[0].atom_x, x));
+  return get_velocities(p, p->md->stream, p->view.v, v);
+}
+
+tg_status tg_device_step_get_kept(tg_device_step* p, double (*x)[3], double (*v)[3], double* heat,
+                                  long long* kept) {
+  TG_TRY(get_positions(p, p->md->stream, p->view.kept_x, x));
+  TG_TRY(get_velocities(p, p->md->stream, p->view.kept_v, v));
+  tg_step_state state;
+  TG_TRY(download(p, p->md->stream, &state, p->view.state, sizeof state));
+  memcpy(heat, state.kept_given, sizeof state.kept_given);
+  *kept = state.kept_step;
+  return TG_OK;
+}
+
+tg_status tg_device_step_get_frame(tg_device_step* p, double (*x)[3], double (*v)[3],
+                                   double (*f)[3]) {
+  TG_TRY(get_positions(p, p->copy, p->view.frame_x, x));
+  TG_TRY(get_velocities(p, p->copy, p->view.frame_v, v));
+  if (!f) return TG_OK;
+  std::vector<int> force(3 * p->atom_count);
+  TG_TRY(download(p, p->copy, force.data(), p->view.frame_f, force.size() * sizeof force[0]));
+  for (size_t i = 0; i < force.size(); i++) f[i / 3][i % 3] = force[i] / TG_MD_FORCE_UNITS;
+  return TG_OK;
+}
+
+void tg_device_step_launches(const tg_device_step* p, long long* kernels, long long* waits) {
+  *kernels = p->kernels;
+  *waits = p->waits;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/cuda/step_host.cuh  What the host keeps of a tg_device_step. */
+#ifndef TG_MD_CUDA_STEP_HOST_CUH
+#define TG_MD_CUDA_STEP_HOST_CUH
+
+#include <string>
+#include <vector>
+
+#include "md/cuda/step.cuh"
+
+/** A stretch that was captured. */
+typedef struct tg_step_graph {
+  std::string flags; /* of its steps and of the one after */
+  cudaGraphExec_t exec;
+  long long kernels;
+} tg_step_graph;
+
+struct tg_device_step {
+  tg_device_md* md;
+  size_t atom_count;
+  std::vector<float> inverse_mass;
+  tg_step_view view;
+  tg_step_thermostat thermostat;
+  tg_thermostat_state coupling;
+  void* memory;
+  cudaStream_t side[2]; /* bonded forces; sums */
+  cudaStream_t copy;    /* frames, past the steps */
+  cudaEvent_t fork, join[2], done[TG_DEVICE_IN_FLIGHT];
+  tg_device_record* record;
+  tg_step_report* report;
+  double* noise;
+  std::vector<tg_step_graph> graphs;
+  long long next_step;              /* the first that is not queued */
+  long long queued, collected;      /* stretches */
+  int stretch[TG_DEVICE_IN_FLIGHT]; /* their steps */
+  unsigned long long records_read;
+  std::vector<tg_device_record> records; /* of the stretch collected last */
+  long long kernels, waits;
+};
+
+/** What a reduction must prepare for a step with these flags; 0: nothing. */
+static inline int tg_step_prepares(unsigned char flags) {
+  if (!(flags & (TG_STEP_ENERGY | TG_STEP_COUPLE | TG_STEP_COMM))) return 0;
+  return TG_REDUCE_PREPARE | (flags & TG_STEP_COUPLE ? TG_REDUCE_COUPLE : 0) |
+         (flags & TG_STEP_COMM ? TG_REDUCE_COMM : 0);
+}
+
+/** Random numbers for `count` steps from `first` on. */
+void tg_step_draw_noise(tg_device_step* step, long long first, const unsigned char* flags,
+                        int count);
+
+#endif

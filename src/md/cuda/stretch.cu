@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stretches of steps: captured once for each pattern of flags, launched, and collected.
+ *
+ * A step on the main stream: [keep, sort, search | ] [prune] -> pair forces -> update. Beside the
+ * pair forces run, on streams of their own, the bonded forces of the same step and the sums that
+ * the update before has left; the update waits for both. */
+#include <algorithm>
+
+#include "md/cuda/step_host.cuh"
+
+enum { MOST_GRAPHS = 64, MEASURED_LAUNCHES = 20, MEASURED_REPEATS = 11 };
+
+static tg_status status_of(const tg_device_step* p, cudaError_t error, const char* what) {
+  return tg_cuda_status(error, p->md->device, what);
+}
+
+void tg_step_draw_noise(tg_device_step* p, long long first, const unsigned char* flags, int count) {
+  if (p->thermostat.kind != TG_THERMOSTAT_V_RESCALE) return;
+  for (int i = 0; i < count; i++) {
+    if (!(flags[i] & TG_STEP_COUPLE)) continue;
+    const long long step = first + i;
+    double* to = p->noise + step / p->view.couple_period % TG_STEP_NOISE * TG_MAX_GROUPS * 2;
+    for (int g = 0; g < p->thermostat.temperature_count; g++)
+      if (p->thermostat.degrees_of_freedom[g] > 0)
+        tg_v_rescale_noise(p->thermostat.degrees_of_freedom[g], p->coupling.seed,
+                           tg_v_rescale_index(step, g), to + 2 * g);
+  }
+}
+
+static tg_status branch(tg_device_step* p, int side) {
+  TG_TRY(status_of(p, cudaEventRecord(p->fork, p->md->stream), "branching"));
+  return status_of(p, cudaStreamWaitEvent(p->side[side], p->fork, 0), "branching");
+}
+
+static tg_status join(tg_device_step* p, int side) {
+  TG_TRY(status_of(p, cudaEventRecord(p->join[side], p->side[side]), "joining"));
+  return status_of(p, cudaStreamWaitEvent(p->md->stream, p->join[side], 0), "joining");
+}
+
+static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
+  if (flags & TG_STEP_SEARCH) {
+    TG_TRY(tg_step_queue_keep(p->md, &p->view, p->md->stream));
+    TG_TRY(tg_md_queue_sort(p->md));
+    TG_TRY(tg_md_queue_list(p->md));
+  }
+  return flags & (TG_STEP_SEARCH | TG_STEP_PRUNE) ? tg_md_queue_prune(p->md) : TG_OK;
+}
+
+/* Step i of the stretch; *summing: a reduction of the step before is under way beside this one. */
+static tg_status queue_step(tg_device_step* p, const unsigned char* flags, int i, bool* summing) {
+  const unsigned char now = flags[i], next = flags[i + 1];
+  const bool energy = now & TG_STEP_ENERGY, full = energy || now & TG_STEP_FRAME;
+  const bool bonded = p->view.kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID] > 0;
+  const cudaStream_t stream = p->md->stream;
+  TG_TRY(queue_lists(p, now));
+  if (bonded) {
+    TG_TRY(branch(p, 0));
+    TG_TRY(tg_step_queue_bonded(p->md, &p->view, p->side[0], energy, full));
+  }
+  TG_TRY(tg_md_queue_forces(p->md, energy));
+  if (bonded) TG_TRY(join(p, 0));
+  if (*summing) TG_TRY(join(p, 1));
+  *summing = false;
+  if (now & TG_STEP_FRAME) TG_TRY(tg_step_queue_frame(p->md, &p->view, stream));
+  const int prepare = tg_step_prepares(next), work = prepare | (energy ? TG_REDUCE_RECORD : 0);
+  TG_TRY(tg_step_queue_update(p->md, &p->view, stream, now & (TG_STEP_COUPLE | TG_STEP_COMM),
+                              work != 0, energy));
+  if (work == 0) return TG_OK;
+  /* the next step's energies would meet these in the same sums */
+  if (energy && next & TG_STEP_ENERGY)
+    return tg_step_queue_reduce(p->md, &p->view, stream, work, i + 1);
+  *summing = true;
+  TG_TRY(branch(p, 1));
+  return tg_step_queue_reduce(p->md, &p->view, p->side[1], work, i + 1);
+}
+
+static tg_status queue_stretch(tg_device_step* p, const unsigned char* flags, int count) {
+  bool summing = false;
+  for (int i = 0; i < count; i++) TG_TRY(queue_step(p, flags, i, &summing));
+  if (summing) TG_TRY(join(p, 1));
+  return tg_step_queue_end(p->md, &p->view, p->md->stream, count);
+}
+
+static tg_status capture(tg_device_step* p, const unsigned char* flags, int count,
+                         tg_step_graph* out) {
+  cudaGraph_t graph = nullptr;
+  TG_TRY(status_of(p, cudaStreamBeginCapture(p->md->stream, cudaStreamCaptureModeThreadLocal),
+                   "beginning a graph"));
+  tg_status status = queue_stretch(p, flags, count);
+  const cudaError_t error = cudaStreamEndCapture(p->md->stream, &graph);
+  if (status == TG_OK) status = status_of(p, error, "ending a graph");
+  size_t nodes = 0;
+  if (status == TG_OK) status = status_of(p, cudaGraphGetNodes(graph, nullptr, &nodes), "counting");
+  if (status == TG_OK)
+    status = status_of(p, cudaGraphInstantiate(&out->exec, graph, 0), "preparing a graph");
+  if (graph) cudaGraphDestroy(graph);
+  out->kernels = (long long)nodes;
+  return status;
+}
+
+/* The stretch's graph, captured now where it was not met before. */
+static tg_status find_graph(tg_device_step* p, const unsigned char* flags, int count,
+                            const tg_step_graph** out) {
+  std::string key((const char*)flags, (size_t)count + 1);
+  for (const tg_step_graph& g : p->graphs)
+    if (g.flags == key) {
+      *out = &g;
+      return TG_OK;
+    }
+  if (p->graphs.size() == MOST_GRAPHS) { /* may be under way: CUDA keeps it until it is done */
+    cudaGraphExecDestroy(p->graphs.front().exec);
+    p->graphs.erase(p->graphs.begin());
+  }
+  tg_step_graph graph = {key, nullptr, 0};
+  TG_TRY(capture(p, flags, count, &graph));
+  p->graphs.push_back(graph);
+  *out = &p->graphs.back();
+  return TG_OK;
+}
+
+tg_status tg_device_step_queue(tg_device_step* p, const unsigned char* flags, int count) {
+  if (count < 1 || count > TG_DEVICE_STRETCH || p->queued - p->collected >= TG_DEVICE_IN_FLIGHT)
+    return tg_fail(TG_ERR_INTERNAL, "%d steps to queue beside %lld stretches under way", count,
+                   p->queued - p->collected);
+  const tg_step_graph* graph = nullptr;
+  TG_TRY(find_graph(p, flags, count, &graph));
+  tg_step_draw_noise(p, p->next_step + 1, flags + 1, count);
+  const int slot = (int)(p->queued % TG_DEVICE_IN_FLIGHT);
+  TG_TRY(status_of(p, cudaGraphLaunch(graph->exec, p->md->stream), "starting a graph"));
+  TG_TRY(status_of(p, cudaEventRecord(p->done[slot], p->md->stream), "recording an event"));
+  p->stretch[slot] = count;
+  p->kernels += graph->kernels;
+  p->next_step += count;
+  p->queued++;
+  return TG_OK;
+}
+
+tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_record** records,
+                                 int* count, tg_device_trouble* trouble) {
+  *steps = *count = 0;
+  *trouble = {0, -1, -1};
+  p->records.clear();
+  *records = p->records.data();
+  if (p->collected == p->queued) return TG_OK;
+  const int slot = (int)(p->collected % TG_DEVICE_IN_FLIGHT);
+  TG_TRY(status_of(p, cudaEventSynchronize(p->done[slot]), "computing"));
+  p->waits++;
+  p->collected++;
+  const tg_step_report* report = &p->report[slot];
+  for (; p->records_read < report->record_count; p->records_read++)
+    p->records.push_back(p->record[p->records_read % TG_STEP_RECORDS]);
+  trouble->lists = report->lists;
+  if (report->fast_atom != ~0ULL) trouble->fast_atom = (long long)report->fast_atom;
+  if (report->bad_group != ~0ULL) trouble->bad_group = (long long)report->bad_group;
+  *steps = p->stretch[slot];
+  *records = p->records.data();
+  *count = (int)p->records.size();
+  return TG_OK;
+}
+
+static tg_status queue_stage(tg_device_step* p, tg_device_step_stage stage) {
+  const cudaStream_t stream = p->md->stream;
+  switch (stage) {
+    case TG_DEVICE_STEP_BONDED: return tg_step_queue_bonded(p->md, &p->view, stream, false, false);
+    case TG_DEVICE_STEP_UPDATE:
+      return tg_step_queue_update(p->md, &p->view, stream, false, false, false);
+    case TG_DEVICE_STEP_UPDATE_SUMS:
+      return tg_step_queue_update(p->md, &p->view, stream, true, true, false);
+    default: return tg_step_queue_reduce(p->md, &p->view, stream, TG_REDUCE_PREPARE, 0);
+  }
+}
+
+static tg_status time_graph(tg_device_step* p, cudaGraphExec_t graph, cudaEvent_t* event,
+                            std::vector<float>* ms) {
+  for (int r = 0; r < MEASURED_REPEATS; r++) {
+    float one = 0;
+    TG_TRY(status_of(p, cudaEventRecord(event[0], p->md->stream), "measuring time"));
+    TG_TRY(status_of(p, cudaGraphLaunch(graph, p->md->stream), "starting a graph"));
+    TG_TRY(status_of(p, cudaEventRecord(event[1], p->md->stream), "measuring time"));
+    TG_TRY(status_of(p, cudaEventSynchronize(event[1]), "running a graph"));
+    TG_TRY(status_of(p, cudaEventElapsedTime(&one, event[0], event[1]), "measuring time"));
+    ms->push_back(one);
+  }
+  return TG_OK;
+}
+
+tg_status tg_device_step_measure(tg_device_step* p, tg_device_step_stage stage,
+                                 double* microseconds) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  cudaEvent_t event[2] = {};
+  std::vector<float> ms;
+  TG_TRY(status_of(p, cudaStreamBeginCapture(p->md->stream, cudaStreamCaptureModeThreadLocal),
+                   "beginning a graph"));
+  tg_status status = TG_OK;
+  for (int i = 0; i < MEASURED_LAUNCHES && status == TG_OK; i++) status = queue_stage(p, stage);
+  const cudaError_t error = cudaStreamEndCapture(p->md->stream, &graph);
+  if (status == TG_OK) status = status_of(p, error, "ending a graph");
+  if (status == TG_OK)
+    status = status_of(p, cudaGraphInstantiate(&exec, graph, 0), "preparing a graph");
+  for (int i = 0; i < 2 && status == TG_OK; i++)
+    status = status_of(p, cudaEventCreate(&event[i]), "making an event");
+  if (status == TG_OK) status = time_graph(p, exec, event, &ms);
+  for (int i = 0; i < 2; i++)
+    if (event[i]) cudaEventDestroy(event[i]);
+  if (exec) cudaGraphExecDestroy(exec);
+  if (graph) cudaGraphDestroy(graph);
+  TG_TRY(status);
+  std::sort(ms.begin(), ms.end());
+  *microseconds = 1e3 * ms[ms.size() / 2] / MEASURED_LAUNCHES;
+  return TG_OK;
+}

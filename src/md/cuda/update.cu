@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The leap-frog step with its constraints, in one kernel and without any sum over the whole system:
+ *
+ *   v(t + dt/2) = lambda (v(t - dt/2) - u) + dt F/m, constrained; x(t + dt) = x + dt v(t + dt/2)
+ *
+ * A rigid water is a thread, a LINCS group some lanes of a warp, any other atom a thread. They read
+ * and clear the forces in the atoms' slots and write positions by atom and by slot. A displacement
+ * is rounded to units of 2^-32 of the box and added exactly; nothing of a position is lost.
+ *
+ * Cost: 100 bytes an atom of memory; at some 50,000 atoms the latency of two dependent loads and of
+ * the constraints' chain of operations. */
+#include "md/cuda/constrain.cuh"
+
+enum { THREADS = TG_STEP_THREADS };
+
+typedef struct mover {
+  uint32_t atom, slot;
+  uint4 x;
+  float inverse_mass;
+  double v[3];
+} mover;
+
+/* What a thread adds to the sums of a step. */
+typedef struct moved {
+  double virial[6], squares;
+} moved;
+
+/* Reads an atom and kicks it. Nothing is stored yet, so that the loads of a thread's atoms overlap.
+ */
+template <bool SCALE>
+static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_view& s,
+                                            uint32_t atom, mover& m) {
+  m.atom = atom;
+  m.slot = v.slot_of_atom[atom];
+  m.x = v.atom_x[atom];
+  const float4 old = s.v[atom];
+  m.inverse_mass = old.w;
+  const double kick = s.dt * (double)old.w / TG_MD_FORCE_UNITS;
+  int force[3];
+  tg_step_read_force(v, m.slot, force);
+  m.v[0] = old.x;
+  m.v[1] = old.y;
+  m.v[2] = old.z;
+  if (SCALE) {
+    const tg_step_scale& scale = s.scale[s.bin[atom]];
+#pragma unroll
+    for (int d = 0; d < 3; d++) m.v[d] = scale.lambda * (m.v[d] - scale.u[d]);
+  }
+#pragma unroll
+  for (int d = 0; d < 3; d++) m.v[d] += kick * force[d];
+}
+
+/* Moves the atom by dt times its velocity, and clears its force. */
+static __device__ __forceinline__ void store(const tg_md_view& v, const tg_step_view& s, mover& m) {
+  const double speed2 = m.v[0] * m.v[0] + m.v[1] * m.v[1] + m.v[2] * m.v[2];
+  if (!(speed2 <= s.speed_limit2)) /* true for NaN as well */
+    atomicMin(&s.state->fast_atom, (unsigned long long)m.atom);
+  m.x.x += (uint32_t)__double2int_rn(s.dt * m.v[0] * s.units[0]);
+  m.x.y += (uint32_t)__double2int_rn(s.dt * m.v[1] * s.units[1]);
+  m.x.z += (uint32_t)__double2int_rn(s.dt * m.v[2] * s.units[2]);
+  v.force_xy[m.slot] = 0;
+  v.force_z[m.slot] = 0;
+  v.atom_x[m.atom] = m.x;
+  v.x[m.slot] = m.x;
+  s.v[m.atom] = make_float4((float)m.v[0], (float)m.v[1], (float)m.v[2], m.inverse_mass);
+}
+
+static __device__ __forceinline__ void add_deviation(const tg_step_view& s, const uint4& a,
+                                                     const uint4& b, double length, moved& e) {
+  double d[3];
+  tg_step_apart(s, a, b, d);
+  const double deviation = sqrt(tg_step_dot(d, d)) / length - 1;
+  e.squares += deviation * deviation;
+}
+
+/* Adds 1/2 m v v and m v to the block's sums. Every thread of the warp calls; velocities are
+ * rounded as they are stored. */
+static __device__ __forceinline__ void add_kinetic(const tg_step_view& s, const mover& m, bool real,
+                                                   long long* sum) {
+  long long term[TG_STEP_KINETIC_TERMS] = {};
+  int bin = 0;
+  if (real) {
+    bin = s.bin[m.atom];
+    const double mass = 1 / (double)m.inverse_mass;
+    const double x = (float)m.v[0], y = (float)m.v[1], z = (float)m.v[2];
+    const double value[TG_STEP_KINETIC_TERMS] = {
+        x, y, z, 0.5 * x * x, 0.5 * y * y, 0.5 * z * z, 0.5 * x * y, 0.5 * x * z, 0.5 * y * z};
+#pragma unroll
+    for (int i = 0; i < TG_STEP_KINETIC_TERMS; i++)
+      term[i] = __double2ll_rn(mass * value[i] * TG_STEP_KINETIC_UNITS);
+  }
+  unsigned left = __ballot_sync(~0U, real);
+  while (left != 0) {
+    const int leader = __shfl_sync(~0U, bin, __ffs((int)left) - 1);
+    const bool mine = real && bin == leader;
+    left &= ~__ballot_sync(~0U, mine);
+#pragma unroll
+    for (int i = 0; i < TG_STEP_KINETIC_TERMS; i++) {
+      long long value = mine ? term[i] : 0;
+      for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0U, value, step);
+      if (threadIdx.x % 32 == 0)
+        atomicAdd((unsigned long long*)sum + leader * TG_STEP_KINETIC_TERMS + i,
+                  (unsigned long long)value);
+    }
+  }
+}
+
+template <bool SCALE, bool SUMS, bool ENERGY>
+static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_step_view& s,
+                                                  uint32_t i, long long* sum, moved& e) {
+  const bool real = i < s.water_count;
+  mover m[3];
+  if (real) {
+    const int4 water = s.water[i];
+    const tg_settle w = s.settle[water.w];
+    load<SCALE>(v, s, (uint32_t)water.x, m[0]);
+    load<SCALE>(v, s, (uint32_t)water.y, m[1]);
+    load<SCALE>(v, s, (uint32_t)water.z, m[2]);
+    double b[3], c[3], p[3], q[3], d[3][3];
+    tg_step_apart(s, m[1].x, m[0].x, b);
+    tg_step_apart(s, m[2].x, m[0].x, c);
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+      p[k] = b[k] + s.dt * (m[1].v[k] - m[0].v[k]);
+      q[k] = c[k] + s.dt * (m[2].v[k] - m[0].v[k]);
+    }
+    if (!tg_step_settle(w, b, c, p, q, d))
+      atomicMin(&s.state->bad_group, (unsigned long long)m[0].atom);
+#pragma unroll
+    for (int a = 0; a < 3; a++) {
+#pragma unroll
+      for (int k = 0; k < 3; k++) m[a].v[k] += d[a][k] * s.inverse_dt;
+      store(v, s, m[a]);
+    }
+    if (ENERGY) {
+      const double factor = -0.5 * s.inverse_dt * s.inverse_dt / w.inverse_mass[1];
+      e.virial[0] += factor * (b[0] * d[1][0] + c[0] * d[2][0]);
+      e.virial[1] += factor * (b[1] * d[1][1] + c[1] * d[2][1]);
+      e.virial[2] += factor * (b[2] * d[1][2] + c[2] * d[2][2]);
+      e.virial[3] += factor * (b[0] * d[1][1] + c[0] * d[2][1]);
+      e.virial[4] += factor * (b[0] * d[1][2] + c[0] * d[2][2]);
+      e.virial[5] += factor * (b[1] * d[1][2] + c[1] * d[2][2]);
+      add_deviation(s, m[0].x, m[1].x, w.distance[0], e);
+      add_deviation(s, m[0].x, m[2].x, w.distance[0], e);
+      add_deviation(s, m[1].x, m[2].x, w.distance[1], e);
+    }
+  }
+  if (SUMS)
+    for (int a = 0; a < 3; a++) add_kinetic(s, m[a], real, sum);
+}
+
+static __device__ __forceinline__ uint4 shuffle(const uint4& x, int from, int width) {
+  return make_uint4(__shfl_sync(~0U, x.x, from, width), __shfl_sync(~0U, x.y, from, width),
+                    __shfl_sync(~0U, x.z, from, width), 0);
+}
+
+template <int W, bool SCALE, bool SUMS, bool ENERGY>
+static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_step_view& s,
+                                                  const tg_step_groups& groups, uint32_t i,
+                                                  long long* sum, moved& e) {
+  const uint32_t group = i / W;
+  const bool used = group < groups.count;
+  const int atom = used ? groups.atom[i] : -1;
+  tg_device_lane lane = {};
+  if (used) lane = s.lanes[groups.table[group] + (int)(i % W)];
+  mover m = {};
+  if (atom >= 0) load<SCALE>(v, s, (uint32_t)atom, m);
+  double old[3], free[3], to[3];
+  tg_step_apart(s, m.x, shuffle(m.x, 0, W), old);
+#pragma unroll
+  for (int d = 0; d < 3; d++) to[d] = free[d] = old[d] + s.dt * m.v[d];
+  tg_step_bond bond;
+  tg_step_lincs<W>(lane, s.lincs_order, s.lincs_iterations, old, to, bond);
+  const bool bonded = lane.scale > 0;
+  if (bonded && !(tg_step_dot(bond.u, bond.now) >= 0))
+    atomicMin(&s.state->bad_group, (unsigned long long)groups.atom[i - i % W]);
+  if (atom >= 0) {
+#pragma unroll
+    for (int d = 0; d < 3; d++) m.v[d] += (to[d] - free[d]) * s.inverse_dt;
+    store(v, s, m);
+  }
+  if (ENERGY) {
+    const double factor =
+        0.5 * s.inverse_dt * s.inverse_dt * bond.sum * lane.scale * bond.old_length;
+    e.virial[0] += factor * bond.u[0] * bond.u[0];
+    e.virial[1] += factor * bond.u[1] * bond.u[1];
+    e.virial[2] += factor * bond.u[2] * bond.u[2];
+    e.virial[3] += factor * bond.u[0] * bond.u[1];
+    e.virial[4] += factor * bond.u[0] * bond.u[2];
+    e.virial[5] += factor * bond.u[1] * bond.u[2];
+    const uint4 a = shuffle(m.x, lane.a, W), b = shuffle(m.x, lane.b, W);
+    if (bonded) add_deviation(s, a, b, lane.length, e);
+  }
+  if (SUMS) add_kinetic(s, m, atom >= 0, sum);
+}
+
+template <bool SCALE, bool SUMS>
+static __device__ __forceinline__ void move_single(const tg_md_view& v, const tg_step_view& s,
+                                                   uint32_t i, long long* sum) {
+  const bool real = i < s.single_count;
+  mover m;
+  if (real) {
+    load<SCALE>(v, s, (uint32_t)s.single[i], m);
+    store(v, s, m);
+  }
+  if (SUMS) add_kinetic(s, m, real, sum);
+}
+
+static __device__ __forceinline__ void add_moved(const tg_step_view& s, const moved& e) {
+  int64_t* to = s.move_sum + blockIdx.x % TG_STEP_ROWS * TG_STEP_MOVE_TERMS;
+  for (int i = 0; i < 6; i++)
+    tg_step_add_warp(to + i, __double2ll_rn(e.virial[i] * TG_MD_ENERGY_UNITS));
+  tg_step_add_warp(
+      to + 6, __double2ll_rn(fmin(e.squares * TG_STEP_DEVIATION_UNITS, TG_STEP_DEVIATION_MOST)));
+}
+
+/* The block's sums into one of the rows. */
+static __device__ __forceinline__ void add_block(const tg_step_view& s, const long long* sum) {
+  __syncthreads();
+  const uint32_t terms = s.bin_count * TG_STEP_KINETIC_TERMS;
+  int64_t* to = s.kinetic_sum + blockIdx.x % TG_STEP_ROWS * terms;
+  for (uint32_t i = threadIdx.x; i < terms; i += THREADS)
+    if (sum[i] != 0) atomicAdd((unsigned long long*)to + i, (unsigned long long)sum[i]);
+}
+
+static __device__ __forceinline__ void clear_block(const tg_step_view& s, long long* sum) {
+  for (uint32_t i = threadIdx.x; i < s.bin_count * TG_STEP_KINETIC_TERMS; i += THREADS) sum[i] = 0;
+  __syncthreads();
+}
+
+/* From forces and velocities to new velocities and positions. Launch: blocks of waters, of groups
+ * by width, of single atoms. */
+template <bool SCALE, bool SUMS, bool ENERGY>
+static __global__ void __launch_bounds__(THREADS)
+    update(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s) {
+  __shared__ long long sum[TG_DEVICE_BINS * TG_STEP_KINETIC_TERMS];
+  if (SUMS) clear_block(s, sum);
+  moved e = {};
+  uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+  uint32_t left = blockIdx.x; /* blocks of the kind that is next */
+#define TG_ROUND(items) (((items) + THREADS - 1) / THREADS)
+#define TG_KIND(items, call)                                                                       \
+  if (left < TG_ROUND(items)) {                                                                    \
+    i = left * THREADS + threadIdx.x;                                                              \
+    call;                                                                                          \
+    left = ~0U;                                                                                    \
+  } else if (left != ~0U)                                                                          \
+  left -= TG_ROUND(items)
+  TG_KIND(s.water_count, (move_water<SCALE, SUMS, ENERGY>(v, s, i, sum, e)));
+  TG_KIND(s.groups[0].count * 4,
+          (move_group<4, SCALE, SUMS, ENERGY>(v, s, s.groups[0], i, sum, e)));
+  TG_KIND(s.groups[1].count * 8,
+          (move_group<8, SCALE, SUMS, ENERGY>(v, s, s.groups[1], i, sum, e)));
+  TG_KIND(s.groups[2].count * 16,
+          (move_group<16, SCALE, SUMS, ENERGY>(v, s, s.groups[2], i, sum, e)));
+  TG_KIND(s.groups[3].count * 32,
+          (move_group<32, SCALE, SUMS, ENERGY>(v, s, s.groups[3], i, sum, e)));
+  TG_KIND(s.single_count, (move_single<SCALE, SUMS>(v, s, i, sum)));
+#undef TG_KIND
+#undef TG_ROUND
+  if (ENERGY) add_moved(s, e);
+  if (SUMS) add_block(s, sum);
+}
+
+/* From velocities to their sums. Launch: a thread an atom. */
+static __global__ void __launch_bounds__(THREADS)
+    velocity_sums(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s) {
+  __shared__ long long sum[TG_DEVICE_BINS * TG_STEP_KINETIC_TERMS];
+  clear_block(s, sum);
+  const uint32_t atom = blockIdx.x * THREADS + threadIdx.x;
+  mover m;
+  if (atom < v.atom_count) {
+    const float4 velocity = s.v[atom];
+    m.atom = atom;
+    m.v[0] = velocity.x;
+    m.v[1] = velocity.y;
+    m.v[2] = velocity.z;
+    m.inverse_mass = velocity.w;
+  }
+  add_kinetic(s, m, atom < v.atom_count, sum);
+  add_block(s, sum);
+}
+
+template <bool SCALE, bool SUMS, bool ENERGY>
+static void launch(const tg_md_view* v, const tg_step_view* s, cudaStream_t stream) {
+  unsigned blocks = tg_md_blocks(s->water_count, THREADS) + tg_md_blocks(s->single_count, THREADS);
+  for (int w = 0; w < TG_DEVICE_WIDTHS; w++)
+    blocks += tg_md_blocks((size_t)s->groups[w].count * (4U << w), THREADS);
+  if (blocks > 0) update<SCALE, SUMS, ENERGY><<<blocks, THREADS, 0, stream>>>(*v, *s);
+}
+
+tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
+                               bool scale, bool sums, bool energy) {
+  typedef void launcher(const tg_md_view*, const tg_step_view*, cudaStream_t);
+  static launcher* const all[8] = {launch<false, false, false>, launch<true, false, false>,
+                                   launch<false, true, false>,  launch<true, true, false>,
+                                   launch<false, false, true>,  launch<true, false, true>,
+                                   launch<false, true, true>,   launch<true, true, true>};
+  all[(scale ? 1 : 0) + (sums ? 2 : 0) + (energy ? 4 : 0)](&md->views.item[0], s, stream);
+  return tg_md_queued(md, "moving atoms");
+}
+
+tg_status tg_step_queue_sums(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream) {
+  const tg_md_view* v = &md->views.item[0];
+  velocity_sums<<<tg_md_blocks(v->atom_count, THREADS), THREADS, 0, stream>>>(*v, *s);
+  return tg_md_queued(md, "summing over velocities");
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps go to the GPU in stretches, from one pair search to the next, two of them under way; what
+ * they leave is written while the GPU computes the following ones. A stretch also ends at a step
+ * whose positions are to be written.
+ *
+ * Checkpoints are of the last search, of which the GPU keeps a copy. How long the output files were
+ * at that step is noted when the step's turn comes to be written. */
+#include "md/device_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "base/timer.h"
+#include "base/units.h"
+#include "device/device.h"
+#include "md/device_atoms.h"
+#include "md/device_step.h"
+#include "md/domain_internal.h"
+#include "md/run_write.h"
+
+enum { MARKS = TG_DEVICE_IN_FLIGHT + 2 };
+
+/* A stretch under way. */
+typedef struct stretch {
+  long long first;
+  int count;
+  bool search, frame;
+} stretch;
+
+typedef struct loop {
+  tg_run* run;
+  tg_device_atoms atoms;
+  tg_device_work work;
+  tg_device_md* md;
+  tg_device_step* step;
+  long long next, listed; /* first step that is not queued; of the last search */
+  stretch under_way[TG_DEVICE_IN_FLIGHT];
+  int under_way_count;
+  struct {
+    long long step;
+    tg_output_marks marks;
+  } marks[MARKS]; /* of the last searches whose turn has come; oldest first */
+  int mark_count;
+  long long pairs;
+  long long energy_steps, sum_steps, searches, prunings, first;
+  double started, last_progress, last_checkpoint;
+  bool checkpoint_due;
+} loop;
+
+tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system, int pe_count) {
+  if (system->parameters.integrator != TG_INTEGRATOR_LEAP_FROG)
+    return tg_fail(TG_ERR_INPUT,
+                   "integrator = steep: the backend cuda does leap-frog (integrator = md) alone; "
+                   "minimise with the backend omp");
+  if (pe_count != 1)
+    return tg_fail(TG_ERR_INPUT,
+                   "%d processing elements: the backend cuda works on one GPU; leave --pe out, or "
+                   "use the backend omp",
+                   pe_count);
+  if (strcmp(job->precision, "mixed") != 0)
+    return tg_fail(TG_ERR_INPUT,
+                   "precision \"%s\": the backend cuda has pair forces in float alone; leave "
+                   "--precision out, or use the backend omp",
+                   job->precision);
+  if (job->trace)
+    return tg_fail(TG_ERR_INPUT,
+                   "--trace: the backend cuda has no events of a step to record; use the backend "
+                   "omp");
+  if (tg_device_count() == 0)
+    return tg_fail(TG_ERR_MACHINE, "the backend cuda: %s; use the backend omp", tg_device_reason());
+  return TG_OK;
+}
+
+tg_status tg_run_device_name(tg_run* run) {
+  tg_device_info info;
+  TG_TRY(tg_device_query(0, &info));
+  snprintf(run->kernels, sizeof run->kernels, "cuda: %.50s", info.name);
+  return TG_OK;
+}
+
+static unsigned char flags_of(const loop* l, long long step, long long listed, bool first) {
+  const tg_run* run = l->run;
+  const tg_parameters* p = &run->system->parameters;
+  unsigned flags = 0;
+  if (first || step % run->nstlist == 0)
+    flags |= TG_STEP_SEARCH;
+  else if (tg_run_due(run->prune_interval, step - listed))
+    flags |= TG_STEP_PRUNE;
+  if (tg_run_wants_energies(run, step)) flags |= TG_STEP_ENERGY;
+  if (tg_run_wants_frame(run, step)) flags |= TG_STEP_FRAME;
+  if (p->thermostat != TG_THERMOSTAT_NONE && tg_run_due(p->nsttcouple, step))
+    flags |= TG_STEP_COUPLE;
+  if (p->comm_mode == TG_COMM_LINEAR && tg_run_due(p->nstcomm, step)) flags |= TG_STEP_COMM;
+  return (unsigned char)flags;
+}
+
+static tg_status create_lists(loop* l) {
+  const tg_run* run = l->run;
+  const int once[3] = {1, 1, 1};
+  tg_device_md_params params;
+  TG_TRY(tg_device_atoms_make(run->system, once, &l->atoms));
+  TG_TRY(tg_device_work_make(run->system, &l->work));
+  tg_device_atoms_params(&l->atoms, run->system, &params);
+  params.list_radius = run->list_radius;
+  params.inner_radius = run->prune_interval > 0 ? run->inner_radius : run->list_radius;
+  TG_TRY(tg_device_md_create(&params, &l->md));
+  return tg_device_md_set_positions(l->md, (const double(*)[3])run->domain->x);
+}
+
+static tg_status create(loop* l) {
+  const tg_run* run = l->run;
+  const tg_md_system* system = run->system;
+  const tg_parameters* p = &system->parameters;
+  const tg_domain* domain = run->domain;
+  if (domain->home_count != system->atom_count)
+    return tg_fail(TG_ERR_INTERNAL, "%zu of %zu atoms are at home", domain->home_count,
+                   system->atom_count);
+  TG_TRY(create_lists(l));
+  tg_device_step_params params = {
+      .md = l->md,
+      .work = &l->work,
+      .dt = p->dt,
+      .lincs_order = p->lincs_order,
+      .lincs_iterations = p->lincs_iterations,
+      .cutoff = p->cutoff,
+      .rf_k = domain->rf_k,
+      .rf_c = domain->rf_c,
+      .coulomb_scale = domain->coulomb_scale,
+      .pair_scale = TG_COULOMB / p->epsilon_r * system->topology.fudge_qq,
+      .reference = (const double(*)[3])system->restraint_x,
+      .thermostat = run->thermostat,
+      .nsttcouple = p->nsttcouple,
+  };
+  memcpy(params.box, system->box, sizeof params.box);
+  TG_TRY(tg_device_step_create(&params, &l->step));
+  return tg_device_step_start(l->step, (const double(*)[3])domain->v, run->step,
+                              flags_of(l, run->step, run->step, true));
+}
+
+/* Steps up to the next search, frame, or the end. */
+static tg_status queue(loop* l) {
+  const tg_run* run = l->run;
+  unsigned char flags[TG_DEVICE_STRETCH + 1];
+  stretch s = {.first = l->next};
+  const bool first = l->next == l->first;
+  flags[0] = flags_of(l, l->next, l->listed, first);
+  s.search = flags[0] & TG_STEP_SEARCH;
+  if (s.search) l->listed = l->next;
+  for (;;) {
+    const unsigned char now = flags[s.count++];
+    l->energy_steps += (now & TG_STEP_ENERGY) != 0;
+    l->searches += (now & TG_STEP_SEARCH) != 0;
+    l->prunings += (now & TG_STEP_PRUNE) != 0;
+    s.frame = now & TG_STEP_FRAME;
+    const long long step = s.first + s.count;
+    const bool end = step - 1 == run->last_step;
+    flags[s.count] = end ? 0 : flags_of(l, step, l->listed, false);
+    l->sum_steps += (flags[s.count] & (TG_STEP_COUPLE | TG_STEP_COMM | TG_STEP_ENERGY)) != 0;
+    if (end || s.frame || flags[s.count] & TG_STEP_SEARCH || s.count == TG_DEVICE_STRETCH) break;
+  }
+  TG_TRY(tg_device_step_queue(l->step, flags, s.count));
+  l->under_way[l->under_way_count++] = s;
+  l->next += s.count;
+  return TG_OK;
+}
+
+static tg_status note_marks(loop* l, long long step) {
+  if (l->mark_count == MARKS) {
+    memmove(l->marks, l->marks + 1, (MARKS - 1) * sizeof l->marks[0]);
+    l->mark_count--;
+  }
+  l->marks[l->mark_count].step = step;
+  TG_TRY(tg_output_mark(l->run->output, &l->marks[l->mark_count].marks));
+  l->mark_count++;
+  return TG_OK;
+}
+
+static tg_status put_record(loop* l, const tg_device_record* r) {
+  static const int place[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+  tg_run* run = l->run;
+  tg_energies e;
+  memset(&e, 0, sizeof e);
+  memcpy(e.term, r->term, sizeof r->term);
+  e.term[TG_E_COULOMB] += run->domain->self_energy;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      e.virial[i][j] = r->virial[place[i][j]];
+      e.kinetic_tensor[i][j] = r->kinetic[place[i][j]];
+    }
+  if (run->system->constraint_count)
+    e.term[TG_E_CONSTRAINT_RMSD] =
+        sqrt(r->deviation_squares / (double)run->system->constraint_count);
+  l->pairs = r->pairs;
+  return tg_run_put_energies(run, r->step, r->heat, &e);
+}
+
+/* Atoms come each in the box by itself; groups leave whole. */
+static tg_status put_frame(loop* l, long long step) {
+  tg_run* run = l->run;
+  const tg_md_system* system = run->system;
+  double(*x)[3] = run->domain->x_new; /* not used otherwise while a GPU runs */
+  TG_TRY(tg_device_step_get_frame(l->step, x, run->whole_v, run->whole_f));
+  for (size_t m = 0; m < system->molecule_count; m++)
+    tg_group_make_whole(system, run->domain->scratch->trees, (int)m, (const double(*)[3])x,
+                        run->whole_x + system->molecule_first[m]);
+  return tg_run_put_frame(run, step);
+}
+
+static tg_status describe(const loop* l, const stretch* s, const tg_device_trouble* t) {
+  const tg_run* run = l->run;
+  char name[96], where[64];
+  if (t->lists) return tg_device_md_get_forces(l->md, NULL, NULL); /* which says what */
+  snprintf(where, sizeof where, "steps %lld to %lld", s->first, s->first + s->count - 1);
+  if (t->bad_group >= 0) {
+    const tg_constraints_failure failure = {.local_atom = (int)t->bad_group, .angle = 180};
+    return tg_run_constraint_failure(run, where, failure, TG_ERR_NUMERICS);
+  }
+  tg_domain_name_atom(run->system, (int)t->fast_atom, name, sizeof name);
+  return tg_fail(
+      TG_ERR_NUMERICS,
+      "%s: %s: it moves further than half a cut-off in a step, or its velocity is not a "
+      "finite number: the system blew up; minimise its energy first (integrator = steep) "
+      "or use a shorter time step",
+      where, name);
+}
+
+/* Waits for the oldest stretch and writes what it left. */
+static tg_status collect(loop* l) {
+  tg_run* run = l->run;
+  const stretch s = l->under_way[0];
+  const tg_device_record* records;
+  tg_device_trouble trouble;
+  int steps, count;
+  TG_TRY(tg_device_step_collect(l->step, &steps, &records, &count, &trouble));
+  l->under_way_count--;
+  memmove(l->under_way, l->under_way + 1, (size_t)l->under_way_count * sizeof s);
+  if (s.search) TG_TRY(note_marks(l, s.first));
+  if (trouble.lists || trouble.fast_atom >= 0 || trouble.bad_group >= 0)
+    return describe(l, &s, &trouble);
+  for (int i = 0; i < count; i++) TG_TRY(put_record(l, &records[i]));
+  run->step = s.first + s.count - 1;
+  if (s.frame) TG_TRY(put_frame(l, run->step));
+  run->steps_done += s.count;
+  tg_run_report_progress(run, run->steps_done, l->started, &l->last_progress);
+  return TG_OK;
+}
+
+/* The state of the last search, with all that was written until then. */
+static tg_status take_snapshot(loop* l) {
+  tg_run* run = l->run;
+  tg_snapshot* s = &run->snapshot;
+  const size_t count = run->system->atom_count;
+  if (s->capacity < count) {
+    TG_TRY(TG_ALLOCATE(count, "snapshot", &s->global));
+    TG_TRY(TG_ALLOCATE(count, "snapshot", &s->x));
+    TG_TRY(TG_ALLOCATE(count, "snapshot", &s->v));
+    s->capacity = count;
+    for (size_t i = 0; i < count; i++) s->global[i] = (int)i;
+  }
+  s->home_count = count;
+  TG_TRY(tg_device_step_get_kept(l->step, s->x, s->v, s->heat, &s->step));
+  for (int i = 0; i < l->mark_count; i++)
+    if (l->marks[i].step == s->step) {
+      s->marks = l->marks[i].marks;
+      s->taken = true;
+      return TG_OK;
+    }
+  return tg_fail(TG_ERR_INTERNAL, "step %lld of the kept state has no marks", s->step);
+}
+
+static tg_status write_checkpoint(loop* l) {
+  double clock = tg_time_now();
+  TG_TRY(take_snapshot(l));
+  TG_TRY(tg_run_write_checkpoint(l->run));
+  l->last_checkpoint = tg_time_now();
+  l->checkpoint_due = false;
+  tg_domain_part_done(l->run->domain, TG_PART_OUTPUT, "checkpoint", &clock);
+  return TG_OK;
+}
+
+static tg_status drain(loop* l) {
+  while (l->under_way_count > 0) TG_TRY(collect(l));
+  return TG_OK;
+}
+
+/* No two frames may be under way: the GPU keeps one. */
+static bool may_queue(const loop* l) {
+  for (int i = 0; i < l->under_way_count; i++)
+    if (l->under_way[i].frame) return false;
+  return l->under_way_count < TG_DEVICE_IN_FLIGHT;
+}
+
+static tg_status run_stretches(loop* l) {
+  tg_run* run = l->run;
+  while (run->last_step < 0 || l->next <= run->last_step) {
+    if (tg_interrupt_requested()) {
+      TG_TRY(drain(l));
+      return tg_fail(TG_ERR_INTERRUPTED, "interrupted at step %lld; --continue goes on from there",
+                     run->step);
+    }
+    TG_TRY(queue(l));
+    if (tg_time_now() - l->last_checkpoint > 60 * run->job->checkpoint_minutes)
+      l->checkpoint_due = true;
+    if (l->checkpoint_due) {
+      TG_TRY(drain(l));
+      TG_TRY(write_checkpoint(l));
+    }
+    while (!may_queue(l)) TG_TRY(collect(l));
+  }
+  return drain(l);
+}
+
+/* What the parts of the step have taken, from the time of each of them by itself. Bonded forces run
+ * beside the pair forces, and files are written beside it all: they have no part. */
+static tg_status split_time(loop* l) {
+  tg_domain* domain = l->run->domain;
+  const double steps = (double)l->run->steps_done;
+  double us[TG_DEVICE_MD_STAGES], step_us[TG_DEVICE_STEP_STAGES];
+  for (int i = 0; i < TG_DEVICE_STEP_STAGES; i++) /* first, while forces are 0: atoms just fly */
+    TG_TRY(tg_device_step_measure(l->step, (tg_device_step_stage)i, &step_us[i]));
+  for (int i = 0; i < TG_DEVICE_MD_STAGES; i++)
+    TG_TRY(tg_device_md_measure(l->md, (tg_device_md_stage)i, 10, 5, &us[i]));
+  const double searches = (double)l->searches, prunings = (double)(l->searches + l->prunings);
+  const double energies = (double)l->energy_steps, sums = (double)l->sum_steps;
+  domain->part_s[TG_PART_SEARCH] =
+      1e-6 * (searches * (us[TG_DEVICE_MD_SORT] + us[TG_DEVICE_MD_LIST]) +
+              prunings * us[TG_DEVICE_MD_PRUNE]);
+  domain->part_s[TG_PART_NONBONDED] =
+      1e-6 * ((steps - energies) * us[TG_DEVICE_MD_FORCES] + energies * us[TG_DEVICE_MD_ENERGIES]);
+  domain->part_s[TG_PART_UPDATE] = 1e-6 * ((steps - sums) * step_us[TG_DEVICE_STEP_UPDATE] +
+                                           sums * step_us[TG_DEVICE_STEP_UPDATE_SUMS]);
+  domain->pairs_in_list = l->pairs;
+  long long kernels, waits;
+  tg_device_step_launches(l->step, &kernels, &waits);
+  tg_output_log(l->run->output,
+                "\nGPU kernels by themselves, us: sort %.1f, search %.1f, prune %.1f, pair forces "
+                "%.1f (with energies %.1f), bonded forces %.1f, update and constraints %.1f (with "
+                "sums %.1f), sums %.1f",
+                us[0], us[1], us[2], us[3], us[4], step_us[TG_DEVICE_STEP_BONDED],
+                step_us[TG_DEVICE_STEP_UPDATE], step_us[TG_DEVICE_STEP_UPDATE_SUMS],
+                step_us[TG_DEVICE_STEP_REDUCE]);
+  tg_output_log(l->run->output,
+                "%lld kernels in graphs (%.2f a step), %lld waits of the host; bonded forces and "
+                "sums run beside the pair forces",
+                kernels, (double)kernels / fmax(steps, 1), waits);
+  return TG_OK;
+}
+
+static void destroy(loop* l) {
+  tg_device_step_destroy(&l->step);
+  tg_device_md_destroy(&l->md);
+  tg_device_work_free(&l->work);
+  tg_device_atoms_free(&l->atoms);
+}
+
+/* However the loop ended, the last good state is what a checkpoint will hold. */
+static tg_status end(loop* l, tg_status status) {
+  char message[2048];
+  snprintf(message, sizeof message, "%s", tg_last_error());
+  if (status == TG_ERR_MACHINE) return status;
+  l->under_way_count = 0; /* after trouble: waited for by what follows, and not written */
+  const tg_status taken = take_snapshot(l);
+  if (status != TG_OK) return tg_fail(status, "%s", message);
+  return taken;
+}
+
+tg_status tg_run_device(tg_run* run) {
+  loop* l = NULL;
+  TG_TRY(TG_ALLOCATE(1, "run on a GPU", &l));
+  l->run = run;
+  l->first = l->next = l->listed = run->step;
+  /* a continued run has the checkpoint of its start already */
+  l->checkpoint_due = !run->job->continue_run;
+  tg_status status = create(l);
+  if (status == TG_OK) {
+    memset(run->domain->part_s, 0, sizeof run->domain->part_s);
+    l->started = l->last_progress = l->last_checkpoint = tg_time_now();
+    status = end(l, run_stretches(l));
+    run->result.wall_s = tg_time_now() - l->started;
+    if (status == TG_OK) status = split_time(l);
+  }
+  destroy(l);
+  tg_free(l);
+  return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/device_run.h  The leap-frog loop of a run whose steps a GPU does. */
+#ifndef TG_MD_DEVICE_RUN_H
+#define TG_MD_DEVICE_RUN_H
+
+#include "md/run.h"
+
+/** TG_ERR_INPUT for what the backend cuda cannot do, by name. Local. */
+tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system, int pe_count);
+/** Local: run->kernels, for the log. */
+tg_status tg_run_device_name(tg_run* run);
+/** Local: from run->step to run->last_step, as tg_run_leap_frog. run->domain holds the start. */
+tg_status tg_run_device(tg_run* run);
+
+#endif

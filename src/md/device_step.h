@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/device_step.h  Whole steps of molecular dynamics in the memory of a GPU.
+ *
+ * On top of device_md.h, which has the atoms, the pair list and the pair forces: bonded forces,
+ * leap-frog with constraints, thermostat, removal of centre-of-mass motion, energies. Steps are
+ * queued in *stretches*; what a step does besides moving is said by its flags, and a stretch whose
+ * flags were seen before is one launch of a graph. Step s starts from x(t) and v(t - dt/2), as
+ * leap_frog_run.c has it. The host waits for nothing but the records of energies.
+ *
+ * Velocities are floats, positions fixed point (device_md.h); a step computes in double precision
+ * in between. Sums are fixed point: a rerun gives the same bits. */
+#ifndef TG_MD_DEVICE_STEP_H
+#define TG_MD_DEVICE_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "md/device_md.h"
+#include "md/device_work.h"
+#include "md/thermostat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tg_device_step tg_device_step;
+
+/** What a step does. */
+enum {
+  TG_STEP_SEARCH = 1, /* sort, search, prune; keeps the state for tg_device_step_get_kept */
+  TG_STEP_PRUNE = 2,
+  TG_STEP_ENERGY = 4, /* leaves a record */
+  TG_STEP_COUPLE = 8, /* the thermostat scales velocities */
+  TG_STEP_COMM = 16,  /* centre-of-mass motion is removed */
+  TG_STEP_FRAME = 32  /* x(t), v(t - dt/2), F(t) are kept for tg_device_step_get_frame */
+};
+
+enum { TG_DEVICE_STRETCH = 512, TG_DEVICE_TERMS = 11, TG_DEVICE_IN_FLIGHT = 2 };
+
+typedef struct tg_device_step_params {
+  tg_device_md* md; /* its positions are set; used by the steps alone from here on */
+  const tg_device_work* work;
+  double box[3], dt; /* nm, ps */
+  int lincs_order, lincs_iterations;
+  double cutoff, rf_k, rf_c, coulomb_scale; /* rf_c 0 without the shift */
+  double pair_scale;                        /* of 1-4 pairs: f / epsilon_r x fudge */
+  const double (*reference)[3];             /* [atom_count] of position restraints, or NULL */
+  tg_thermostat_state thermostat;
+  int nsttcouple;
+} tg_device_step_params;
+
+/** A step's sums. */
+typedef struct tg_device_record {
+  long long step;
+  double term[TG_DEVICE_TERMS]; /* as tg_energy_term; no self energy; kJ/mol */
+  double virial[6], kinetic[6]; /* xx yy zz xy xz yz; kinetic: mean of the half steps; kJ/mol */
+  double heat;                  /* that the thermostat has given so far, kJ/mol */
+  double deviation_squares;     /* sum over constraints of squared relative deviations */
+  long long pairs;              /* within the cut-off */
+} tg_device_record;
+
+/** What went wrong, if anything. */
+typedef struct tg_device_trouble {
+  unsigned lists;      /* not 0: of the pair list */
+  long long fast_atom; /* -1: none; moves too fast, or is not a number */
+  long long bad_group; /* -1: none; an atom of a group whose constraints failed */
+} tg_device_trouble;
+
+/** Local. Copies what it needs of the parameters. */
+tg_status tg_device_step_create(const tg_device_step_params* params, tg_device_step** out);
+/** Null-safe, sets NULL; md stays. */
+void tg_device_step_destroy(tg_device_step** step);
+
+/** Before the first stretch: v: [atom_count][3] nm/ps, the first step's number and flags. Blocks.
+ */
+tg_status tg_device_step_start(tg_device_step* step, const double (*v)[3], long long first,
+                               unsigned char flags);
+
+/** Queues `count` (1 to TG_DEVICE_STRETCH) steps; flags: [count + 1], the last of them those of the
+ * step after (0: there is none). Searches only at the first step, frames only at the last. Waits
+ * where TG_DEVICE_IN_FLIGHT stretches are under way. */
+tg_status tg_device_step_queue(tg_device_step* step, const unsigned char* flags, int count);
+/** Waits for the oldest stretch under way; its records in order: [*count], valid until the next
+ * call. *count is 0 and *steps 0 where none is under way. TG_ERR_MACHINE for trouble with lists. */
+tg_status tg_device_step_collect(tg_device_step* step, int* steps, const tg_device_record** records,
+                                 int* count, tg_device_trouble* trouble);
+
+/** State, or NULL for what is not wanted; [atom_count][3]. Block until all queued steps are done.
+ * Positions are within the box, atom by atom. */
+tg_status tg_device_step_get(tg_device_step* step, double (*x)[3], double (*v)[3]);
+/** As it was at the last search before anything went wrong: *kept, that search's step, and heat:
+ * [TG_MAX_GROUPS] given to each temperature group until then. */
+tg_status tg_device_step_get_kept(tg_device_step* step, double (*x)[3], double (*v)[3],
+                                  double* heat, long long* kept);
+/** Of the last frame. */
+tg_status tg_device_step_get_frame(tg_device_step* step, double (*x)[3], double (*v)[3],
+                                   double (*f)[3]);
+
+typedef enum tg_device_step_stage {
+  TG_DEVICE_STEP_UPDATE,
+  TG_DEVICE_STEP_UPDATE_SUMS, /* with the sums over velocities that a thermostat asks for */
+  TG_DEVICE_STEP_REDUCE,
+  TG_DEVICE_STEP_BONDED,
+  TG_DEVICE_STEP_STAGES
+} tg_device_step_stage;
+/** Microseconds of one kernel, the median of some graphs. Leaves the state unusable. */
+tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stage,
+                                 double* microseconds);
+/** Kernels launched, in graphs or not, and how often the host has waited. */
+void tg_device_step_launches(const tg_device_step* step, long long* kernels, long long* waits);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole runs on the GPU against the same runs on the CPU in double precision: energies, positions,
+ * velocities and forces step by step; reruns and continued runs to the bit.
+ *
+ * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
+ * failed"; without a GPU it says so and exits 77 (skipped). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <throng/md.h>
+
+#include "device/device.h"
+#include "halo/gpu_check.cuh"
+
+static std::string scratch; /* a folder of our own */
+
+static const char field[] =
+    "integrator = md\ncoulombtype = Reaction-Field\nrcoulomb = 0.9\nepsilon-rf = 0\nvdwtype = "
+    "Cut-off\nrvdw = 0.9\nnstlist = 10\n";
+static const std::string plain = std::string(field) + "dt = 0.002\nconstraints = h-bonds\n";
+
+typedef std::map<std::string, std::vector<double>> numbers;
+
+/* A line of energies.jsonl: names and the numbers after them. */
+static numbers parse_line(const std::string& line) {
+  numbers out;
+  size_t at = 0;
+  while ((at = line.find('"', at)) != std::string::npos) {
+    const size_t end = line.find('"', at + 1);
+    const std::string name = line.substr(at + 1, end - at - 1);
+    at = end + 1;
+    const size_t stop = line.find('"', at);
+    const std::string rest = line.substr(at, stop == std::string::npos ? stop : stop - at);
+    const char* text = rest.c_str();
+    while (*text) {
+      char* after;
+      const double value = strtod(text, &after);
+      if (after != text) out[name].push_back(value);
+      text = after != text ? after : text + 1;
+    }
+    if (stop == std::string::npos) break;
+    at = stop;
+  }
+  return out;
+}
+
+static std::string read_file(const std::string& path) {
+  std::string out;
+  FILE* stream = fopen(path.c_str(), "rb");
+  if (!stream) return out;
+  char buffer[65536];
+  size_t got;
+  while ((got = fread(buffer, 1, sizeof buffer, stream)) > 0) out.append(buffer, got);
+  fclose(stream);
+  return out;
+}
+
+static std::vector<numbers> read_energies(const std::string& folder) {
+  std::vector<numbers> out;
+  const std::string text = read_file(folder + "/energies.jsonl");
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    out.push_back(parse_line(text.substr(at, end - at)));
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return out;
+}
+
+typedef struct frame {
+  int step;
+  double box[3];
+  std::vector<float> part[3]; /* x, v, f */
+} frame;
+
+static uint32_t big_endian(const char* at) {
+  const unsigned char* b = (const unsigned char*)at;
+  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+static float real_at(const char* at) {
+  const uint32_t bits = big_endian(at);
+  float out;
+  memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
+/* traj.trr in single precision: magic, name, 13 fields of which sizes, count, step; box, x, v, f.
+ */
+static std::vector<frame> read_trr(const std::string& folder) {
+  std::vector<frame> out;
+  const std::string text = read_file(folder + "/traj.trr");
+  for (size_t at = 0; at + 24 + 13 * 4 < text.size();) {
+    frame f;
+    const char* p = text.data() + at + 24;
+    const uint32_t sizes[4] = {big_endian(p + 8), big_endian(p + 28), big_endian(p + 32),
+                               big_endian(p + 36)};
+    f.step = (int)big_endian(p + 44);
+    p += 13 * 4 + 8;
+    for (int d = 0; d < 3; d++) f.box[d] = real_at(p + 16 * d);
+    p += sizes[0];
+    for (int k = 0; k < 3; k++) {
+      for (uint32_t i = 0; i < sizes[k + 1] / 4; i++) f.part[k].push_back(real_at(p + 4 * i));
+      p += sizes[k + 1];
+    }
+    at = (size_t)(p - text.data());
+    out.push_back(f);
+  }
+  return out;
+}
+
+static bool write_file(const std::string& path, const std::string& text) {
+  FILE* stream = fopen(path.c_str(), "wb");
+  EXPECT(stream != NULL);
+  fwrite(text.data(), 1, text.size(), stream);
+  return fclose(stream) == 0;
+}
+
+static bool run(const std::string& mdp, const char* backend, const std::string& name, bool go_on,
+                tg_md_run_result* result) {
+  const std::string folder = TG_SOURCE_DIR "/examples/ethanol-water/";
+  const std::string c = folder + "conf.gro", p = folder + "topol.top",
+                    f = scratch + "/" + name + ".mdp";
+  const std::string o = scratch + "/" + name;
+  if (!write_file(f, mdp)) return false;
+  tg_md_job job;
+  tg_md_job_default(&job);
+  job.configuration = c.c_str();
+  job.topology = p.c_str();
+  job.parameters = f.c_str();
+  job.output = o.c_str();
+  job.restraints = c.c_str();
+  job.backend = backend;
+  job.precision = strcmp(backend, "cuda") == 0 ? "mixed" : "double";
+  job.threads = 8;
+  job.force = !go_on;
+  job.continue_run = go_on;
+  RUN(tg_md_run(&job, result));
+  return true;
+}
+
+static double rms_of(const std::vector<float>& a) {
+  double sum = 0;
+  for (float x : a) sum += (double)x * x;
+  return sqrt(sum / (double)(a.empty() ? 1 : a.size()));
+}
+
+static double rms_apart(const frame& a, const frame& b, int part) {
+  double sum = 0;
+  for (size_t i = 0; i < a.part[part].size(); i++) {
+    double d = (double)a.part[part][i] - b.part[part][i];
+    if (part == 0) d -= a.box[i % 3] * rint(d / a.box[i % 3]);
+    sum += d * d;
+  }
+  return sqrt(sum / (double)(a.part[part].empty() ? 1 : a.part[part].size()));
+}
+
+/* Both backends, 20 steps with all output. The forces of the start agree to the precision of
+ * floats in pair forces; from there errors grow. */
+static bool agrees(const char* name, const std::string& more) {
+  const std::string mdp = std::string(field) + more +
+                          "verlet-buffer-tolerance = 1e-6\nnsteps = 20\nnstenergy = "
+                          "1\nnstcalcenergy = 1\nnstxout = 1\nnstvout = "
+                          "1\nnstfout = 1\n";
+  tg_md_run_result cpu, gpu;
+  if (!run(mdp, "omp", std::string(name) + "-cpu", false, &cpu)) return false;
+  if (!run(mdp, "cuda", std::string(name) + "-gpu", false, &gpu)) return false;
+  const std::vector<numbers> a = read_energies(scratch + "/" + name + "-gpu");
+  const std::vector<numbers> b = read_energies(scratch + "/" + name + "-cpu");
+  const std::vector<frame> x = read_trr(scratch + "/" + name + "-gpu");
+  const std::vector<frame> y = read_trr(scratch + "/" + name + "-cpu");
+  EXPECT(a.size() == 21 && b.size() == 21 && x.size() == 21 && y.size() == 21);
+  for (size_t i = 0; i < a.size(); i += i == 0 ? 1 : i == 1 ? 4 : 15) {
+    printf("  step %zu: rms apart: x %.2e nm, v %.2e of %.2f nm/ps, f %.2e of %.0f\n", i,
+           rms_apart(x[i], y[i], 0), rms_apart(x[i], y[i], 1), rms_of(y[i].part[1]),
+           rms_apart(x[i], y[i], 2) / rms_of(y[i].part[2]), rms_of(y[i].part[2]));
+    for (const auto& term : b[i]) {
+      const auto& mine = a[i].at(term.first);
+      double worst = 0;
+      for (size_t k = 0; k < mine.size(); k++) worst = fmax(worst, fabs(mine[k] - term.second[k]));
+      if (worst > 0)
+        printf("    %-20s %.8g, %.3g from %.8g\n", term.first.c_str(), mine[0], worst,
+               term.second[0]);
+    }
+  }
+  EXPECT(rms_apart(x[0], y[0], 0) <= 1e-6);
+  EXPECT(rms_apart(x[0], y[0], 2) <= 1e-4 * rms_of(y[0].part[2]));
+  EXPECT(rms_apart(x[20], y[20], 0) <= 1e-5);
+  for (size_t i = 0; i < a.size(); i++) {
+    const double scale = fabs(b[i].at("Potential")[0]);
+    for (const auto& term : b[i]) {
+      const std::string& label = term.first;
+      if (label == "Pressure" || label == "Temperature" || label == "Constr. rmsd") continue;
+      const auto& mine = a[i].at(label);
+      for (size_t k = 0; k < mine.size(); k++) {
+        const bool right = fabs(mine[k] - term.second[k]) <= 1e-5 * scale;
+        if (!right)
+          printf("    step %zu, %s: %.8g, %.8g\n", i, label.c_str(), mine[k], term.second[k]);
+        if (label != "pressure_bar") EXPECT(right);
+      }
+    }
+    EXPECT(fabs(a[i].at("Pressure")[0] - b[i].at("Pressure")[0]) <= 5);
+    EXPECT(fabs(a[i].at("Temperature")[0] - b[i].at("Temperature")[0]) <= 0.01);
+    EXPECT(a[i].at("Constr. rmsd")[0] <= 1.2 * b[i].at("Constr. rmsd")[0] + 1e-7);
+  }
+  return true;
+}
+
+static bool same_files(const std::string& a, const std::string& b) {
+  for (const char* name : {"energies.jsonl", "energies.xvg", "traj.trr", "confout.gro"}) {
+    const std::string x = read_file(scratch + "/" + a + "/" + name);
+    const std::string y = read_file(scratch + "/" + b + "/" + name);
+    printf("    %s: %zu bytes, %s\n", name, x.size(), x == y ? "equal" : "DIFFERENT");
+    EXPECT(!x.empty() && x == y);
+  }
+  return true;
+}
+
+static const char coupled[] =
+    "tcoupl = v-rescale\ntc-grps = System\nref-t = 300\ntau-t = 0.1\nnsttcouple = 5\ncomm-mode = "
+    "linear\nnstcomm = 20\nld-seed = 7\n";
+
+static bool reruns_are_the_same() {
+  tg_md_run_result result;
+  const std::string mdp =
+      plain + coupled + "nsteps = 500\nnstenergy = 50\nnstxout = 130\nnstvout = 500\n";
+  return run(mdp, "cuda", "once", false, &result) && run(mdp, "cuda", "again", false, &result) &&
+         same_files("once", "again");
+}
+
+/* The first run ends within a list's life; the second goes back to its search. */
+static bool continued_is_the_same() {
+  tg_md_run_result result;
+  const std::string mdp = plain + coupled + "nstenergy = 10\nnstxout = 70\n";
+  return run(mdp + "nsteps = 600\n", "cuda", "whole", false, &result) &&
+         run(mdp + "nsteps = 333\n", "cuda", "parts", false, &result) &&
+         run(mdp + "nsteps = 600\n", "cuda", "parts", true, &result) &&
+         same_files("whole", "parts");
+}
+
+static bool drifts_little(long steps) {
+  tg_md_run_result result;
+  const std::string mdp = std::string(plain) +
+                          "comm-mode = none\nnstenergy = 1000\nnsteps = " + std::to_string(steps) +
+                          "\nverlet-buffer-tolerance = 1e-4\n";
+  if (!run(mdp, "cuda", "drift", false, &result)) return false;
+  printf("    %ld steps: drift %.3g kJ/mol/ps per atom, %.2f K, %.1f us a step\n", steps,
+         result.drift, result.mean_temperature, 1e6 * result.wall_s / (double)steps);
+  EXPECT(fabs(result.drift) < 2e-4);
+  return true;
+}
+
+int main(int argc, char** argv) {
+  if (tg_device_count() == 0) {
+    printf("skipped: %s\n", tg_device_reason());
+    return 77;
+  }
+  char folder[] = "/tmp/throng-gpu-run-XXXXXX";
+  if (!mkdtemp(folder)) return 1;
+  scratch = folder;
+  const std::string held = "dt = 0.002\nconstraints = h-bonds\n";
+  report(agrees("nve", held + "comm-mode = none\n"), "NVE");
+  report(
+      agrees("rescale", held + "tcoupl = v-rescale\ntc-grps = System\nref-t = 310\ntau-t = 0.05\n"
+                               "nsttcouple = 2\ncomm-mode = linear\nnstcomm = 3\nld-seed = 5\n"),
+      "v-rescale, centre of mass removed");
+  report(agrees("groups",
+                held + "tcoupl = Berendsen\ntc-grps = ETH SOL\nref-t = 310 290\ntau-t = 0.1 0.2\n"
+                       "nsttcouple = 1\ncomm-mode = linear\nnstcomm = 1\n"),
+         "Berendsen, two groups");
+  report(agrees("all-bonds", "dt = 0.002\nconstraints = all-bonds\ncomm-mode = none\n"),
+         "all bonds");
+  report(agrees("free", "constraints = none\ndt = 0.0005\ncomm-mode = none\n"), "no constraints");
+  report(reruns_are_the_same(), "reruns are the same");
+  report(continued_is_the_same(), "a continued run is the same");
+  report(drifts_little(argc > 1 ? atol(argv[1]) : 5000), "drift");
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
