@@ -47,6 +47,7 @@ typedef struct loop {
   long long pairs;
   long long energy_steps, sum_steps, searches, prunings, first;
   double started, last_progress, last_checkpoint;
+  double idle_s; /* that the GPU has waited for files to be written */
   bool checkpoint_due;
 } loop;
 
@@ -240,9 +241,11 @@ static tg_status collect(loop* l) {
   if (s.search) TG_TRY(note_marks(l, s.first));
   if (trouble.lists || trouble.fast_atom >= 0 || trouble.bad_group >= 0)
     return describe(l, &s, &trouble);
+  const double clock = tg_time_now();
   for (int i = 0; i < count; i++) TG_TRY(put_record(l, &records[i]));
   run->step = s.first + s.count - 1;
   if (s.frame) TG_TRY(put_frame(l, run->step));
+  if (l->under_way_count == 0) l->idle_s += tg_time_now() - clock;
   run->steps_done += s.count;
   tg_run_report_progress(run, run->steps_done, l->started, &l->last_progress);
   return TG_OK;
@@ -272,12 +275,12 @@ static tg_status take_snapshot(loop* l) {
 }
 
 static tg_status write_checkpoint(loop* l) {
-  double clock = tg_time_now();
+  const double clock = tg_time_now();
   TG_TRY(take_snapshot(l));
   TG_TRY(tg_run_write_checkpoint(l->run));
   l->last_checkpoint = tg_time_now();
   l->checkpoint_due = false;
-  tg_domain_part_done(l->run->domain, TG_PART_OUTPUT, "checkpoint", &clock);
+  l->idle_s += l->last_checkpoint - clock;
   return TG_OK;
 }
 
@@ -313,8 +316,8 @@ static tg_status run_stretches(loop* l) {
   return drain(l);
 }
 
-/* What the parts of the step have taken, from the time of each of them by itself. Bonded forces run
- * beside the pair forces, and files are written beside it all: they have no part. */
+/* What the parts of the step have taken, from the time of each of them by itself. Bonded forces are
+ * part of the pair forces' kernel; output is what the GPU waited for. */
 static tg_status split_time(loop* l) {
   tg_domain* domain = l->run->domain;
   const double steps = (double)l->run->steps_done;
@@ -328,24 +331,28 @@ static tg_status split_time(loop* l) {
   domain->part_s[TG_PART_SEARCH] =
       1e-6 * (searches * (us[TG_DEVICE_MD_SORT] + us[TG_DEVICE_MD_LIST]) +
               prunings * us[TG_DEVICE_MD_PRUNE]);
-  domain->part_s[TG_PART_NONBONDED] =
-      1e-6 * ((steps - energies) * us[TG_DEVICE_MD_FORCES] + energies * us[TG_DEVICE_MD_ENERGIES]);
+  domain->part_s[TG_PART_NONBONDED] = 1e-6 * ((steps - energies) * step_us[TG_DEVICE_STEP_FORCES] +
+                                              energies * us[TG_DEVICE_MD_ENERGIES]);
   domain->part_s[TG_PART_UPDATE] = 1e-6 * ((steps - sums) * step_us[TG_DEVICE_STEP_UPDATE] +
                                            sums * step_us[TG_DEVICE_STEP_UPDATE_SUMS]);
+  domain->part_s[TG_PART_OUTPUT] = l->idle_s;
   domain->pairs_in_list = l->pairs;
   long long kernels, waits;
   tg_device_step_launches(l->step, &kernels, &waits);
   tg_output_log(l->run->output,
-                "\nGPU kernels by themselves, us: sort %.1f, search %.1f, prune %.1f, pair forces "
-                "%.1f (with energies %.1f), bonded forces %.1f, update and constraints %.1f (with "
-                "sums %.1f), sums %.1f",
-                us[0], us[1], us[2], us[3], us[4], step_us[TG_DEVICE_STEP_BONDED],
+                "\nGPU kernels by themselves, us: sort %.1f, search %.1f, prune %.1f, forces %.1f "
+                "(pairs alone %.1f, with energies %.1f), update and constraints %.1f (with sums "
+                "%.1f), sums %.1f; forces and update %.1f, overlapping %.1f",
+                us[TG_DEVICE_MD_SORT], us[TG_DEVICE_MD_LIST], us[TG_DEVICE_MD_PRUNE],
+                step_us[TG_DEVICE_STEP_FORCES], us[TG_DEVICE_MD_FORCES], us[TG_DEVICE_MD_ENERGIES],
                 step_us[TG_DEVICE_STEP_UPDATE], step_us[TG_DEVICE_STEP_UPDATE_SUMS],
-                step_us[TG_DEVICE_STEP_REDUCE]);
+                step_us[TG_DEVICE_STEP_REDUCE], step_us[TG_DEVICE_STEP_SERIAL],
+                step_us[TG_DEVICE_STEP_CHAIN]);
   tg_output_log(l->run->output,
-                "%lld kernels in graphs (%.2f a step), %lld waits of the host; bonded forces and "
-                "sums run beside the pair forces",
-                kernels, (double)kernels / fmax(steps, 1), waits);
+                "%lld kernels in graphs (%.2f a step), %lld waits of the host; %.1f us a step "
+                "without the files that the GPU waited for",
+                kernels, (double)kernels / fmax(steps, 1), waits,
+                1e6 * (l->run->result.wall_s - l->idle_s) / fmax(steps, 1));
   return TG_OK;
 }
 
@@ -361,8 +368,10 @@ static tg_status end(loop* l, tg_status status) {
   char message[2048];
   snprintf(message, sizeof message, "%s", tg_last_error());
   if (status == TG_ERR_MACHINE) return status;
+  const double clock = tg_time_now();
   l->under_way_count = 0; /* after trouble: waited for by what follows, and not written */
   const tg_status taken = take_snapshot(l);
+  l->idle_s += tg_time_now() - clock;
   if (status != TG_OK) return tg_fail(status, "%s", message);
   return taken;
 }

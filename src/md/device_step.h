@@ -101,10 +101,12 @@ typedef enum tg_device_step_stage {
   TG_DEVICE_STEP_UPDATE,
   TG_DEVICE_STEP_UPDATE_SUMS, /* with the sums over velocities that a thermostat asks for */
   TG_DEVICE_STEP_REDUCE,
-  TG_DEVICE_STEP_BONDED,
+  TG_DEVICE_STEP_FORCES, /* pair forces and bonded forces */
+  TG_DEVICE_STEP_SERIAL, /* forces and update, one after the other */
+  TG_DEVICE_STEP_CHAIN, /* the same as they stand in a stretch: each begins before the other ends */
   TG_DEVICE_STEP_STAGES
 } tg_device_step_stage;
-/** Microseconds of one kernel, the median of some graphs. Leaves the state unusable. */
+/** Microseconds of one stage, the median of some graphs. Leaves the state unusable. */
 tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stage,
                                  double* microseconds);
 /** Kernels launched, in graphs or not, and how often the host has waited. */

@@ -14,7 +14,8 @@
  * Cost: some 210 to 235 instructions for 8 pairs a lane, and 300 a row. */
 #include <limits.h>
 
-#include "md/cuda/state.cuh"
+#include "md/cuda/bonded.cuh"
+#include "md/cuda/launch.cuh"
 
 enum { THREADS = 32 * TG_MD_WARPS, LJ_FEW = 4, ATOM_BYTES = TG_MD_CLUSTER * sizeof(float4) };
 
@@ -214,25 +215,34 @@ static __device__ __forceinline__ void fill_tables(const tg_md_constants& c, con
  * it is known whether there is one, so that latencies overlap. */
 template <bool ENERGY>
 static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
-    forces(const __grid_constant__ tg_md_views views) {
+    forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
+           uint32_t bonded_blocks, uint32_t bonded_end) {
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
+  if (blockIdx.x < bonded_blocks) {
+    tg_launch_wait();
+    tg_launch_next();
+    tg_step_bonded<ENERGY>(v, steps, blockIdx.x * THREADS + threadIdx.x, bonded_end);
+    return;
+  }
   extern __shared__ __align__(16) char tables[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   row_place r;
-  r.cluster = blockIdx.x * TG_MD_WARPS + warp;
+  r.cluster = (blockIdx.x - bonded_blocks) * TG_MD_WARPS + warp;
   const uint32_t clusters = v.totals->clusters;
   const uint32_t* list = v.list[1] + (size_t)r.cluster * v.row_room[1] + lane;
   const uint32_t own = r.cluster * TG_MD_CLUSTER + lane % TG_MD_CLUSTER;
-  const uint4 x = v.x[own];
   const uint32_t type_row = v.row[own];
   r.centre = v.centre[r.cluster];
   r.count = v.count[1][r.cluster];
   row_start start = {list[0], list[32]};
   r.count = r.cluster < clusters ? r.count : 0;
   const uint32_t slot = r.count > 0 ? start.entry >> 8 : 0;
-  start.x = v.x[slot];
   start.type_row = v.row[slot];
+  tg_launch_wait(); /* lists are older than the kernel ahead, positions are its */
+  tg_launch_next();
+  const uint4 x = v.x[own];
+  start.x = v.x[slot];
   char* table = tables + warp * (ATOM_BYTES + c.type_count * TG_MD_ROW_BYTES);
   fill_tables(c, r.centre, x, type_row, table);
   if (r.count == 0) return;
@@ -274,11 +284,17 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
       device, "asking for shared memory");
 }
 
+tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps, bool early,
+                               bool energy, bool full) {
+  const uint32_t end = steps->kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID];
+  const unsigned bonded = tg_md_blocks(end, THREADS);
+  const dim3 grid(bonded + md->views.item[0].cluster_capacity / TG_MD_WARPS, 1,
+                  (unsigned)md->domain_count);
+  return tg_launch(md, energy ? forces<true> : forces<false>, grid, THREADS, shared_bytes(md),
+                   md->stream, early, "computing forces", md->views, *steps, bonded, end);
+}
+
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy) {
-  const dim3 grid(md->views.item[0].cluster_capacity / TG_MD_WARPS, 1, (unsigned)md->domain_count);
-  if (want_energy)
-    forces<true><<<grid, THREADS, shared_bytes(md), md->stream>>>(md->views);
-  else
-    forces<false><<<grid, THREADS, shared_bytes(md), md->stream>>>(md->views);
-  return tg_md_queued(md, "computing pair forces");
+  const tg_step_view none = {};
+  return tg_step_queue_forces(md, &none, false, want_energy, want_energy);
 }

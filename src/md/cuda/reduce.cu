@@ -112,6 +112,7 @@ static __device__ double factor_of(const tg_step_view& s, int g, double kinetic,
 
 static __device__ void prepare(const tg_step_view& s, taken& t, int flags, long long step) {
   const tg_step_thermostat* h = s.thermostat;
+  s.state->prepared_step = step;
   for (uint32_t b = 0; b < s.bin_count; b++) s.scale[b] = {1, {0, 0, 0}};
   if (flags & TG_REDUCE_COMM) remove_drift(s, t);
   double old[6] = {};
@@ -122,6 +123,7 @@ static __device__ void prepare(const tg_step_view& s, taken& t, int flags, long 
         if (h->bin_temperature[b] == g) tensor[i] += t.kinetic[b][3 + i];
     const double kinetic = tensor[0] + tensor[1] + tensor[2];
     const double lambda = flags & TG_REDUCE_COUPLE ? factor_of(s, g, kinetic, step) : 1;
+    s.state->before[g] = s.state->given[g];
     s.state->given[g] += (lambda * lambda - 1) * kinetic;
     for (int i = 0; i < 6; i++) old[i] += lambda * lambda * tensor[i];
     for (uint32_t b = 0; b < s.bin_count; b++)
@@ -154,7 +156,8 @@ static __global__ void keep(const __grid_constant__ tg_md_view v,
   const uint32_t i = blockIdx.x * COPY_THREADS + threadIdx.x;
   if (in_trouble(v, s)) return;
   if (i == 0) s.state->kept_step = s.state->base;
-  if (i < TG_MAX_GROUPS) s.state->kept_given[i] = s.state->given[i];
+  const bool prepared = s.state->prepared_step == s.state->base;
+  if (i < TG_MAX_GROUPS) s.state->kept_given[i] = prepared ? s.state->before[i] : s.state->given[i];
   if (i >= v.atom_count) return;
   s.kept_x[i] = v.atom_x[i];
   s.kept_v[i] = s.v[i];

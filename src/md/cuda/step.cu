@@ -151,14 +151,16 @@ static void choose_constants(tg_device_step* p, const tg_device_step_params* par
 
 static tg_status make_streams(tg_device_step* p) {
   const int device = p->md->device;
-  for (int i = 0; i < 2; i++)
-    TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&p->side[i], cudaStreamNonBlocking), device,
-                          "making a stream"));
+  int least = 0, most = 0; /* one block among the forces' many must not be the last */
+  TG_TRY(tg_cuda_status(cudaDeviceGetStreamPriorityRange(&least, &most), device,
+                        "asking for priorities"));
+  TG_TRY(tg_cuda_status(cudaStreamCreateWithPriority(&p->side, cudaStreamNonBlocking, most), device,
+                        "making a stream"));
   TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&p->copy, cudaStreamNonBlocking), device,
                         "making a stream"));
   const unsigned untimed = cudaEventDisableTiming;
-  for (cudaEvent_t* e : {&p->fork, &p->join[0], &p->join[1]})
-    TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(e, untimed), device, "making an event"));
+  for (cudaEvent_t* event : {&p->fork, &p->join})
+    TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(event, untimed), device, "making an event"));
   for (int i = 0; i < TG_DEVICE_IN_FLIGHT; i++)
     TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(&p->done[i], untimed | cudaEventBlockingSync),
                           device, "making an event"));
@@ -192,9 +194,9 @@ void tg_device_step_destroy(tg_device_step** step) {
   cudaSetDevice(p->md->device);
   cudaStreamSynchronize(p->md->stream);
   for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
-  for (cudaStream_t stream : {p->side[0], p->side[1], p->copy})
+  for (cudaStream_t stream : {p->side, p->copy})
     if (stream) cudaStreamDestroy(stream);
-  for (cudaEvent_t event : {p->fork, p->join[0], p->join[1]})
+  for (cudaEvent_t event : {p->fork, p->join})
     if (event) cudaEventDestroy(event);
   for (cudaEvent_t event : p->done)
     if (event) cudaEventDestroy(event);
@@ -221,6 +223,7 @@ tg_status tg_device_step_start(tg_device_step* p, const double (*v)[3], long lon
   tg_step_state state = {};
   state.base = first;
   state.fast_atom = state.bad_group = ~0ULL;
+  state.prepared_step = first - 1;
   memcpy(state.given, p->coupling.given, sizeof state.given);
   TG_TRY(tg_cuda_status(
       cudaMemcpyAsync(p->view.state, &state, sizeof state, cudaMemcpyHostToDevice, stream), device,

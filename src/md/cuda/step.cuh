@@ -29,11 +29,12 @@ typedef struct tg_step_scale {
 
 /** In device memory, written by the kernels. */
 typedef struct tg_step_state {
-  long long base;              /* first step of the stretch */
-  double kinetic_old[6];       /* of v(t - dt/2), after scaling */
-  double given[TG_MAX_GROUPS]; /* heat */
+  long long base;               /* first step of the stretch */
+  double kinetic_old[6];        /* of v(t - dt/2), after scaling */
+  double given[TG_MAX_GROUPS];  /* heat, with what the prepared step gives */
+  double before[TG_MAX_GROUPS]; /* without it */
   double kept_given[TG_MAX_GROUPS];
-  long long kept_step;
+  long long prepared_step, kept_step;
   unsigned long long record_count, stretch_count;
   unsigned long long fast_atom, bad_group; /* ~0: none */
 } tg_step_state;
@@ -104,10 +105,11 @@ enum {
   TG_REDUCE_COMM = 8
 };
 
-/** Queue one kernel each. full: with what constraints undo. */
-tg_status tg_step_queue_bonded(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
+/** Queue one kernel each, on md->stream where none is given. early: launch.cuh. */
+/** Pair forces and bonded forces; full: with those that constraints undo. */
+tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* s, bool early,
                                bool energy, bool full);
-tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
+tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, bool early,
                                bool scale, bool sums, bool energy);
 /** Sums over the present velocities, as an update with sums leaves them. */
 tg_status tg_step_queue_sums(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream);

@@ -23,9 +23,9 @@ struct tg_device_step {
   tg_step_thermostat thermostat;
   tg_thermostat_state coupling;
   void* memory;
-  cudaStream_t side[2]; /* bonded forces; sums */
-  cudaStream_t copy;    /* frames, past the steps */
-  cudaEvent_t fork, join[2], done[TG_DEVICE_IN_FLIGHT];
+  cudaStream_t side; /* sums */
+  cudaStream_t copy; /* frames, past the steps */
+  cudaEvent_t fork, join, done[TG_DEVICE_IN_FLIGHT];
   tg_device_record* record;
   tg_step_report* report;
   double* noise;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stretches of steps: captured once for each pattern of flags, launched, and collected.
  *
- * A step on the main stream: [keep, sort, search | ] [prune] -> pair forces -> update. Beside the
- * pair forces run, on streams of their own, the bonded forces of the same step and the sums that
- * the update before has left; the update waits for both. */
+ * A step on the main stream: [keep, sort, search] [prune] -> forces -> update. Beside the forces
+ * run, on a stream of their own, the sums that the update before has left; the update waits for
+ * both. */
 #include <algorithm>
 
 #include "md/cuda/step_host.cuh"
@@ -27,14 +27,14 @@ void tg_step_draw_noise(tg_device_step* p, long long first, const unsigned char*
   }
 }
 
-static tg_status branch(tg_device_step* p, int side) {
+static tg_status branch(tg_device_step* p) {
   TG_TRY(status_of(p, cudaEventRecord(p->fork, p->md->stream), "branching"));
-  return status_of(p, cudaStreamWaitEvent(p->side[side], p->fork, 0), "branching");
+  return status_of(p, cudaStreamWaitEvent(p->side, p->fork, 0), "branching");
 }
 
-static tg_status join(tg_device_step* p, int side) {
-  TG_TRY(status_of(p, cudaEventRecord(p->join[side], p->side[side]), "joining"));
-  return status_of(p, cudaStreamWaitEvent(p->md->stream, p->join[side], 0), "joining");
+static tg_status join(tg_device_step* p) {
+  TG_TRY(status_of(p, cudaEventRecord(p->join, p->side), "joining"));
+  return status_of(p, cudaStreamWaitEvent(p->md->stream, p->join, 0), "joining");
 }
 
 static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
@@ -46,38 +46,40 @@ static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
   return flags & (TG_STEP_SEARCH | TG_STEP_PRUNE) ? tg_md_queue_prune(p->md) : TG_OK;
 }
 
-/* Step i of the stretch; *summing: a reduction of the step before is under way beside this one. */
-static tg_status queue_step(tg_device_step* p, const unsigned char* flags, int i, bool* summing) {
+/* What a stretch is made of so far. */
+typedef struct tail {
+  bool summing; /* a reduction is under way beside the main stream */
+  bool update;  /* the last kernel of the main stream is an update, which a launch may overlap */
+} tail;
+
+static tg_status queue_step(tg_device_step* p, const unsigned char* flags, int i, tail* t) {
   const unsigned char now = flags[i], next = flags[i + 1];
-  const bool energy = now & TG_STEP_ENERGY, full = energy || now & TG_STEP_FRAME;
-  const bool bonded = p->view.kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID] > 0;
+  const bool energy = now & TG_STEP_ENERGY, frame = now & TG_STEP_FRAME;
   const cudaStream_t stream = p->md->stream;
   TG_TRY(queue_lists(p, now));
-  if (bonded) {
-    TG_TRY(branch(p, 0));
-    TG_TRY(tg_step_queue_bonded(p->md, &p->view, p->side[0], energy, full));
-  }
-  TG_TRY(tg_md_queue_forces(p->md, energy));
-  if (bonded) TG_TRY(join(p, 0));
-  if (*summing) TG_TRY(join(p, 1));
-  *summing = false;
-  if (now & TG_STEP_FRAME) TG_TRY(tg_step_queue_frame(p->md, &p->view, stream));
+  const bool listed = now & (TG_STEP_SEARCH | TG_STEP_PRUNE);
+  TG_TRY(tg_step_queue_forces(p->md, &p->view, t->update && !listed, energy, energy || frame));
+  const bool early = !t->summing && !frame;
+  if (t->summing) TG_TRY(join(p));
+  if (frame) TG_TRY(tg_step_queue_frame(p->md, &p->view, stream));
   const int prepare = tg_step_prepares(next), work = prepare | (energy ? TG_REDUCE_RECORD : 0);
-  TG_TRY(tg_step_queue_update(p->md, &p->view, stream, now & (TG_STEP_COUPLE | TG_STEP_COMM),
+  TG_TRY(tg_step_queue_update(p->md, &p->view, early, now & (TG_STEP_COUPLE | TG_STEP_COMM),
                               work != 0, energy));
+  *t = {false, true};
   if (work == 0) return TG_OK;
+  t->update = false;
   /* the next step's energies would meet these in the same sums */
   if (energy && next & TG_STEP_ENERGY)
     return tg_step_queue_reduce(p->md, &p->view, stream, work, i + 1);
-  *summing = true;
-  TG_TRY(branch(p, 1));
-  return tg_step_queue_reduce(p->md, &p->view, p->side[1], work, i + 1);
+  t->summing = true;
+  TG_TRY(branch(p));
+  return tg_step_queue_reduce(p->md, &p->view, p->side, work, i + 1);
 }
 
 static tg_status queue_stretch(tg_device_step* p, const unsigned char* flags, int count) {
-  bool summing = false;
-  for (int i = 0; i < count; i++) TG_TRY(queue_step(p, flags, i, &summing));
-  if (summing) TG_TRY(join(p, 1));
+  tail t = {false, false};
+  for (int i = 0; i < count; i++) TG_TRY(queue_step(p, flags, i, &t));
+  if (t.summing) TG_TRY(join(p));
   return tg_step_queue_end(p->md, &p->view, p->md->stream, count);
 }
 
@@ -158,15 +160,21 @@ tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_
   return TG_OK;
 }
 
+/* With a time step of 0, so that the state stays. */
 static tg_status queue_stage(tg_device_step* p, tg_device_step_stage stage) {
-  const cudaStream_t stream = p->md->stream;
+  tg_step_view view = p->view;
+  view.dt = view.inverse_dt = 0;
   switch (stage) {
-    case TG_DEVICE_STEP_BONDED: return tg_step_queue_bonded(p->md, &p->view, stream, false, false);
     case TG_DEVICE_STEP_UPDATE:
-      return tg_step_queue_update(p->md, &p->view, stream, false, false, false);
+      return tg_step_queue_update(p->md, &view, false, false, false, false);
     case TG_DEVICE_STEP_UPDATE_SUMS:
-      return tg_step_queue_update(p->md, &p->view, stream, true, true, false);
-    default: return tg_step_queue_reduce(p->md, &p->view, stream, TG_REDUCE_PREPARE, 0);
+      return tg_step_queue_update(p->md, &view, false, false, true, false);
+    case TG_DEVICE_STEP_REDUCE:
+      return tg_step_queue_reduce(p->md, &view, p->md->stream, TG_REDUCE_PREPARE, 0);
+    case TG_DEVICE_STEP_FORCES: return tg_step_queue_forces(p->md, &view, false, false, false);
+    default:
+      TG_TRY(tg_step_queue_forces(p->md, &view, stage == TG_DEVICE_STEP_CHAIN, false, false));
+      return tg_step_queue_update(p->md, &view, stage == TG_DEVICE_STEP_CHAIN, false, false, false);
   }
 }
 

@@ -10,6 +10,7 @@
  * Cost: 100 bytes an atom of memory; at some 50,000 atoms the latency of two dependent loads and of
  * the constraints' chain of operations. */
 #include "md/cuda/constrain.cuh"
+#include "md/cuda/launch.cuh"
 
 enum { THREADS = TG_STEP_THREADS };
 
@@ -25,29 +26,33 @@ typedef struct moved {
   double virial[6], squares;
 } moved;
 
-/* Reads an atom and kicks it. Nothing is stored yet, so that the loads of a thread's atoms overlap.
- */
-template <bool SCALE>
+/* Reads what an atom has from its last update, two kernels back: launch.cuh. */
 static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_view& s,
                                             uint32_t atom, mover& m) {
   m.atom = atom;
-  m.slot = v.slot_of_atom[atom];
-  m.x = v.atom_x[atom];
-  const float4 old = s.v[atom];
+  m.slot = __ldcg(&v.slot_of_atom[atom]);
+  m.x = __ldcg(&v.atom_x[atom]);
+  const float4 old = __ldcg(&s.v[atom]);
   m.inverse_mass = old.w;
-  const double kick = s.dt * (double)old.w / TG_MD_FORCE_UNITS;
-  int force[3];
-  tg_step_read_force(v, m.slot, force);
   m.v[0] = old.x;
   m.v[1] = old.y;
   m.v[2] = old.z;
+}
+
+/* Scales the velocity, and adds the force's share. Nothing is stored yet, so that the loads of a
+ * thread's atoms overlap. */
+template <bool SCALE>
+static __device__ __forceinline__ void kick(const tg_md_view& v, const tg_step_view& s, mover& m) {
+  const double factor = s.dt * (double)m.inverse_mass / TG_MD_FORCE_UNITS;
+  int force[3];
+  tg_step_read_force(v, m.slot, force);
   if (SCALE) {
-    const tg_step_scale& scale = s.scale[s.bin[atom]];
+    const tg_step_scale& scale = s.scale[s.bin[m.atom]];
 #pragma unroll
     for (int d = 0; d < 3; d++) m.v[d] = scale.lambda * (m.v[d] - scale.u[d]);
   }
 #pragma unroll
-  for (int d = 0; d < 3; d++) m.v[d] += kick * force[d];
+  for (int d = 0; d < 3; d++) m.v[d] += factor * force[d];
 }
 
 /* Moves the atom by dt times its velocity, and clears its force. */
@@ -113,9 +118,13 @@ static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_
   if (real) {
     const int4 water = s.water[i];
     const tg_settle w = s.settle[water.w];
-    load<SCALE>(v, s, (uint32_t)water.x, m[0]);
-    load<SCALE>(v, s, (uint32_t)water.y, m[1]);
-    load<SCALE>(v, s, (uint32_t)water.z, m[2]);
+    load(v, s, (uint32_t)water.x, m[0]);
+    load(v, s, (uint32_t)water.y, m[1]);
+    load(v, s, (uint32_t)water.z, m[2]);
+    tg_launch_wait();
+    kick<SCALE>(v, s, m[0]);
+    kick<SCALE>(v, s, m[1]);
+    kick<SCALE>(v, s, m[2]);
     double b[3], c[3], p[3], q[3], d[3][3];
     tg_step_apart(s, m[1].x, m[0].x, b);
     tg_step_apart(s, m[2].x, m[0].x, c);
@@ -164,7 +173,9 @@ static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_
   tg_device_lane lane = {};
   if (used) lane = s.lanes[groups.table[group] + (int)(i % W)];
   mover m = {};
-  if (atom >= 0) load<SCALE>(v, s, (uint32_t)atom, m);
+  if (atom >= 0) load(v, s, (uint32_t)atom, m);
+  tg_launch_wait();
+  if (atom >= 0) kick<SCALE>(v, s, m);
   double old[3], free[3], to[3];
   tg_step_apart(s, m.x, shuffle(m.x, 0, W), old);
 #pragma unroll
@@ -200,7 +211,9 @@ static __device__ __forceinline__ void move_single(const tg_md_view& v, const tg
   const bool real = i < s.single_count;
   mover m;
   if (real) {
-    load<SCALE>(v, s, (uint32_t)s.single[i], m);
+    load(v, s, (uint32_t)s.single[i], m);
+    tg_launch_wait();
+    kick<SCALE>(v, s, m);
     store(v, s, m);
   }
   if (SUMS) add_kinetic(s, m, real, sum);
@@ -234,6 +247,7 @@ template <bool SCALE, bool SUMS, bool ENERGY>
 static __global__ void __launch_bounds__(THREADS)
     update(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s) {
   __shared__ long long sum[TG_DEVICE_BINS * TG_STEP_KINETIC_TERMS];
+  tg_launch_next();
   if (SUMS) clear_block(s, sum);
   moved e = {};
   uint32_t i = blockIdx.x * THREADS + threadIdx.x;
@@ -281,23 +295,19 @@ static __global__ void __launch_bounds__(THREADS)
   add_block(s, sum);
 }
 
-template <bool SCALE, bool SUMS, bool ENERGY>
-static void launch(const tg_md_view* v, const tg_step_view* s, cudaStream_t stream) {
+tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, bool early,
+                               bool scale, bool sums, bool energy) {
+  typedef void kernel(const tg_md_view, const tg_step_view);
+  static kernel* const all[8] = {update<false, false, false>, update<true, false, false>,
+                                 update<false, true, false>,  update<true, true, false>,
+                                 update<false, false, true>,  update<true, false, true>,
+                                 update<false, true, true>,   update<true, true, true>};
   unsigned blocks = tg_md_blocks(s->water_count, THREADS) + tg_md_blocks(s->single_count, THREADS);
   for (int w = 0; w < TG_DEVICE_WIDTHS; w++)
     blocks += tg_md_blocks((size_t)s->groups[w].count * (4U << w), THREADS);
-  if (blocks > 0) update<SCALE, SUMS, ENERGY><<<blocks, THREADS, 0, stream>>>(*v, *s);
-}
-
-tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
-                               bool scale, bool sums, bool energy) {
-  typedef void launcher(const tg_md_view*, const tg_step_view*, cudaStream_t);
-  static launcher* const all[8] = {launch<false, false, false>, launch<true, false, false>,
-                                   launch<false, true, false>,  launch<true, true, false>,
-                                   launch<false, false, true>,  launch<true, false, true>,
-                                   launch<false, true, true>,   launch<true, true, true>};
-  all[(scale ? 1 : 0) + (sums ? 2 : 0) + (energy ? 4 : 0)](&md->views.item[0], s, stream);
-  return tg_md_queued(md, "moving atoms");
+  if (blocks == 0) return TG_OK;
+  return tg_launch(md, all[(scale ? 1 : 0) + (sums ? 2 : 0) + (energy ? 4 : 0)], dim3(blocks, 1, 1),
+                   THREADS, 0, md->stream, early, "moving atoms", md->views.item[0], *s);
 }
 
 tg_status tg_step_queue_sums(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream) {

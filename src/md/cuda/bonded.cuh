@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bonded forces: formulas as in bonded_pairs.c and bonded_dihedrals.c, a thread an interaction.
+/** @file md/cuda/bonded.cuh  Bonded forces: formulas as in bonded_pairs.c and bonded_dihedrals.c, a
+ * thread an interaction, in blocks of the pair forces' launch that come before all others.
  *
  * Interactions stand kind by kind in whole warps, so that a warp takes one branch. Differences of
  * fixed-point positions are exact, and all else is double: the units for it idle while the pair
  * forces, which run at the same time, use the others. */
-#include <cfloat>
+#ifndef TG_MD_CUDA_BONDED_CUH
+#define TG_MD_CUDA_BONDED_CUH
+
+#include <float.h>
 
 #include "base/units.h"
 #include "md/cuda/step.cuh"
 
-enum { THREADS = 64 };
-
 /* A thread's sums. Every interaction has one energy but the 1-4 pair, which has two. */
-typedef struct sums {
+typedef struct tg_step_bonded_sums {
   double energy[2], virial[6];
-} sums;
+} tg_step_bonded_sums;
 
 /* Adds -1/2 r (outer) f. */
-static __device__ __forceinline__ void add_virial(sums& s, const double (&r)[3],
-                                                  const double (&f)[3]) {
+static __device__ __forceinline__ void tg_step_add_virial(tg_step_bonded_sums& s,
+                                                          const double (&r)[3],
+                                                          const double (&f)[3]) {
   s.virial[0] -= 0.5 * r[0] * f[0];
   s.virial[1] -= 0.5 * r[1] * f[1];
   s.virial[2] -= 0.5 * r[2] * f[2];
@@ -28,36 +31,40 @@ static __device__ __forceinline__ void add_virial(sums& s, const double (&r)[3],
 }
 
 /* What one interaction reads and writes. */
-typedef struct place {
+typedef struct tg_step_bonded_place {
   const tg_md_view& v;
   const tg_step_view& s;
   int4 atom;
   const double* p;
-} place;
+} tg_step_bonded_place;
 
-static __device__ __forceinline__ void push(const place& at, int atom, const double (&f)[3]) {
+static __device__ __forceinline__ void tg_step_push(const tg_step_bonded_place& at, int atom,
+                                                    const double (&f)[3]) {
   tg_step_add_force(at.v, at.v.slot_of_atom[atom], f);
 }
 
 /* A force scale * d on the first atom, and its opposite on the second. */
-static __device__ __forceinline__ void push_pair(const place& at, const double (&d)[3],
-                                                 double scale, sums& e) {
+static __device__ __forceinline__ void tg_step_push_pair(const tg_step_bonded_place& at,
+                                                         const double (&d)[3], double scale,
+                                                         tg_step_bonded_sums& e) {
   const double on[3] = {scale * d[0], scale * d[1], scale * d[2]};
   const double back[3] = {-on[0], -on[1], -on[2]};
-  push(at, at.atom.x, on);
-  push(at, at.atom.y, back);
-  add_virial(e, d, on);
+  tg_step_push(at, at.atom.x, on);
+  tg_step_push(at, at.atom.y, back);
+  tg_step_add_virial(e, d, on);
 }
 
-static __device__ __forceinline__ void bond(const place& at, sums& e) {
+static __device__ __forceinline__ void tg_step_bond_of(const tg_step_bonded_place& at,
+                                                       tg_step_bonded_sums& e) {
   double d[3];
   tg_step_apart(at.s, at.v.atom_x[at.atom.x], at.v.atom_x[at.atom.y], d);
   const double r = sqrt(tg_step_dot(d, d)), stretch = r - at.p[0];
   e.energy[0] += 0.5 * at.p[1] * stretch * stretch;
-  if (r > 0) push_pair(at, d, -at.p[1] * stretch / r, e);
+  if (r > 0) tg_step_push_pair(at, d, -at.p[1] * stretch / r, e);
 }
 
-static __device__ __forceinline__ void angle(const place& at, sums& e) {
+static __device__ __forceinline__ void tg_step_angle(const tg_step_bonded_place& at,
+                                                     tg_step_bonded_sums& e) {
   double a[3], b[3], normal[3], on_i[3], on_j[3], on_k[3];
   const uint4 middle = at.v.atom_x[at.atom.y];
   tg_step_apart(at.s, at.v.atom_x[at.atom.x], middle, a);
@@ -77,20 +84,21 @@ static __device__ __forceinline__ void angle(const place& at, sums& e) {
     on_k[d] *= scale_k;
     on_j[d] = -(on_i[d] + on_k[d]);
   }
-  push(at, at.atom.x, on_i);
-  push(at, at.atom.y, on_j);
-  push(at, at.atom.z, on_k);
-  add_virial(e, a, on_i);
-  add_virial(e, b, on_k);
+  tg_step_push(at, at.atom.x, on_i);
+  tg_step_push(at, at.atom.y, on_j);
+  tg_step_push(at, at.atom.z, on_k);
+  tg_step_add_virial(e, a, on_i);
+  tg_step_add_virial(e, b, on_k);
 }
 
-typedef struct torsion {
+typedef struct tg_step_torsion {
   double F[3], G[3], H[3], A[3], B[3];
   double A2, B2, G1, cosine, sine;
   bool defined;
-} torsion;
+} tg_step_torsion;
 
-static __device__ __forceinline__ void measure(const place& at, torsion& t) {
+static __device__ __forceinline__ void tg_step_measure(const tg_step_bonded_place& at,
+                                                       tg_step_torsion& t) {
   const double smallest = 64 * DBL_EPSILON * 64 * DBL_EPSILON;
   double across[3];
   const uint4 j = at.v.atom_x[at.atom.y], k = at.v.atom_x[at.atom.z];
@@ -116,8 +124,9 @@ static __device__ __forceinline__ void measure(const place& at, torsion& t) {
 }
 
 /* Forces for dV/dphi = slope. */
-static __device__ __forceinline__ void twist(const place& at, const torsion& t, double slope,
-                                             sums& e) {
+static __device__ __forceinline__ void tg_step_twist(const tg_step_bonded_place& at,
+                                                     const tg_step_torsion& t, double slope,
+                                                     tg_step_bonded_sums& e) {
   if (!t.defined) return;
   const double ia = 1 / (t.A2 * t.G1), ib = 1 / (t.B2 * t.G1), G2 = t.G1 * t.G1;
   const double a = G2 * ia, b = G2 * ib;
@@ -132,27 +141,29 @@ static __device__ __forceinline__ void twist(const place& at, const torsion& t, 
     r_k[d] = -t.G[d];
     r_l[d] = t.H[d] - t.G[d];
   }
-  push(at, at.atom.x, on_i);
-  push(at, at.atom.y, on_j);
-  push(at, at.atom.z, on_k);
-  push(at, at.atom.w, on_l);
-  add_virial(e, t.F, on_i);
-  add_virial(e, r_k, on_k);
-  add_virial(e, r_l, on_l);
+  tg_step_push(at, at.atom.x, on_i);
+  tg_step_push(at, at.atom.y, on_j);
+  tg_step_push(at, at.atom.z, on_k);
+  tg_step_push(at, at.atom.w, on_l);
+  tg_step_add_virial(e, t.F, on_i);
+  tg_step_add_virial(e, r_k, on_k);
+  tg_step_add_virial(e, r_l, on_l);
 }
 
-static __device__ __forceinline__ void periodic(const place& at, sums& e) {
-  torsion t;
-  measure(at, t);
+static __device__ __forceinline__ void tg_step_periodic(const tg_step_bonded_place& at,
+                                                        tg_step_bonded_sums& e) {
+  tg_step_torsion t;
+  tg_step_measure(at, t);
   double sine, cosine;
   sincos(at.p[2] * atan2(t.sine, t.cosine) - at.p[0] * TG_DEGREE, &sine, &cosine);
   e.energy[0] += at.p[1] * (1 + cosine);
-  twist(at, t, -at.p[1] * at.p[2] * sine, e);
+  tg_step_twist(at, t, -at.p[1] * at.p[2] * sine, e);
 }
 
-static __device__ __forceinline__ void ryckaert(const place& at, sums& e) {
-  torsion t;
-  measure(at, t);
+static __device__ __forceinline__ void tg_step_ryckaert(const tg_step_bonded_place& at,
+                                                        tg_step_bonded_sums& e) {
+  tg_step_torsion t;
+  tg_step_measure(at, t);
   const double c = -t.cosine;
   double value = at.p[5], slope = 0;
 #pragma unroll
@@ -161,19 +172,21 @@ static __device__ __forceinline__ void ryckaert(const place& at, sums& e) {
     value = value * c + at.p[k];
   }
   e.energy[0] += value;
-  twist(at, t, slope * t.sine, e);
+  tg_step_twist(at, t, slope * t.sine, e);
 }
 
-static __device__ __forceinline__ void improper(const place& at, sums& e) {
-  torsion t;
-  measure(at, t);
+static __device__ __forceinline__ void tg_step_improper(const tg_step_bonded_place& at,
+                                                        tg_step_bonded_sums& e) {
+  tg_step_torsion t;
+  tg_step_measure(at, t);
   double bend = atan2(t.sine, t.cosine) - at.p[0] * TG_DEGREE;
   bend -= 2 * TG_PI * rint(bend / (2 * TG_PI));
   e.energy[0] += 0.5 * at.p[1] * bend * bend;
-  twist(at, t, at.p[1] * bend, e);
+  tg_step_twist(at, t, at.p[1] * bend, e);
 }
 
-static __device__ __forceinline__ void pair_14(const place& at, sums& e) {
+static __device__ __forceinline__ void tg_step_pair_14(const tg_step_bonded_place& at,
+                                                       tg_step_bonded_sums& e) {
   double d[3];
   const uint4 x = at.v.atom_x[at.atom.x], y = at.v.atom_x[at.atom.y];
   tg_step_apart(at.s, x, y, d);
@@ -183,11 +196,12 @@ static __device__ __forceinline__ void pair_14(const place& at, sums& e) {
   const double coulomb = at.s.pair_scale * qq * sqrt(u2);
   e.energy[0] += repulsion - dispersion;
   e.energy[1] += coulomb;
-  push_pair(at, d, (12 * repulsion - 6 * dispersion + coulomb) * u2, e);
+  tg_step_push_pair(at, d, (12 * repulsion - 6 * dispersion + coulomb) * u2, e);
 }
 
 /* The absolute position counts for the virial: bonded.h. */
-static __device__ __forceinline__ void restraint(const place& at, sums& e) {
+static __device__ __forceinline__ void tg_step_restraint(const tg_step_bonded_place& at,
+                                                         tg_step_bonded_sums& e) {
   const uint4 x = at.v.atom_x[at.atom.x];
   const uint32_t units[3] = {x.x, x.y, x.z};
   double on[3];
@@ -200,10 +214,11 @@ static __device__ __forceinline__ void restraint(const place& at, sums& e) {
     e.energy[0] += 0.5 * at.p[k] * d * d;
     e.virial[k] -= 0.5 * (reference + d) * on[k];
   }
-  push(at, at.atom.x, on);
+  tg_step_push(at, at.atom.x, on);
 }
 
-static __device__ __forceinline__ void excluded(const place& at, sums& e) {
+static __device__ __forceinline__ void tg_step_excluded(const tg_step_bonded_place& at,
+                                                        tg_step_bonded_sums& e) {
   double d[3];
   const uint4 x = at.v.atom_x[at.atom.x], y = at.v.atom_x[at.atom.y];
   tg_step_apart(at.s, x, y, d);
@@ -212,17 +227,18 @@ static __device__ __forceinline__ void excluded(const place& at, sums& e) {
   const double qq =
       at.s.coulomb_scale * (double)__uint_as_float(x.w) * (double)__uint_as_float(y.w);
   e.energy[0] += qq * (at.s.rf_k * r2 - at.s.rf_c);
-  push_pair(at, d, -2 * at.s.rf_k * qq, e);
+  tg_step_push_pair(at, d, -2 * at.s.rf_k * qq, e);
 }
 
-static __device__ __forceinline__ int kind_of(const tg_step_view& s, uint32_t item) {
+static __device__ __forceinline__ int tg_step_kind_of(const tg_step_view& s, uint32_t item) {
   int kind = 0;
 #pragma unroll
   for (int k = 1; k < TG_DEVICE_KINDS; k++) kind += item >= s.kind_start[k];
   return kind;
 }
 
-static __device__ void add_sums(const tg_step_view& s, int kind, const sums& e) {
+static __device__ __forceinline__ void tg_step_add_sums(const tg_step_view& s, int kind,
+                                                        const tg_step_bonded_sums& e) {
   /* kinds have the energy terms' numbers up to LJ-14; then Coulomb-14, restraint, LJ, Coulomb */
   const int term = kind <= TG_DEVICE_PAIR_14 ? kind : kind == TG_DEVICE_RESTRAINT ? 8 : 10;
   int64_t* to = s.bonded_sum + blockIdx.x % TG_STEP_ROWS * TG_STEP_BONDED_TERMS;
@@ -233,43 +249,29 @@ static __device__ void add_sums(const tg_step_view& s, int kind, const sums& e) 
     tg_step_add_warp(to + TG_DEVICE_TERMS + i, __double2ll_rn(e.virial[i] * TG_MD_ENERGY_UNITS));
 }
 
-/* From positions to forces of bonded interactions (and energies). Launch: a thread an interaction;
- * bound by latency. */
+/** The interaction of number `item` below `end`; whole warps call. */
 template <bool ENERGY>
-static __global__ void __launch_bounds__(THREADS)
-    bonded(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s,
-           uint32_t end) {
-  const uint32_t item = blockIdx.x * THREADS + threadIdx.x;
+static __device__ __forceinline__ void tg_step_bonded(const tg_md_view& v, const tg_step_view& s,
+                                                      uint32_t item, uint32_t end) {
   if (item >= end) return;
-  const int kind = kind_of(s, item);
-  const place at = {v, s, s.item[item], s.parameters[s.item_parameters[item]]};
-  sums e = {};
+  const int kind = tg_step_kind_of(s, item);
+  const tg_step_bonded_place at = {v, s, s.item[item], s.parameters[s.item_parameters[item]]};
+  tg_step_bonded_sums e = {};
   if (at.atom.x >= 0) {
     switch (kind) {
-      case TG_DEVICE_BOND: bond(at, e); break;
-      case TG_DEVICE_ANGLE: angle(at, e); break;
-      case TG_DEVICE_PROPER: periodic(at, e); break;
-      case TG_DEVICE_RYCKAERT: ryckaert(at, e); break;
-      case TG_DEVICE_IMPROPER: improper(at, e); break;
-      case TG_DEVICE_IMPROPER_PERIODIC: periodic(at, e); break;
-      case TG_DEVICE_PAIR_14: pair_14(at, e); break;
-      case TG_DEVICE_RESTRAINT: restraint(at, e); break;
-      default: excluded(at, e); break;
+      case TG_DEVICE_BOND: tg_step_bond_of(at, e); break;
+      case TG_DEVICE_ANGLE: tg_step_angle(at, e); break;
+      case TG_DEVICE_PROPER: tg_step_periodic(at, e); break;
+      case TG_DEVICE_RYCKAERT: tg_step_ryckaert(at, e); break;
+      case TG_DEVICE_IMPROPER: tg_step_improper(at, e); break;
+      case TG_DEVICE_IMPROPER_PERIODIC: tg_step_periodic(at, e); break;
+      case TG_DEVICE_PAIR_14: tg_step_pair_14(at, e); break;
+      case TG_DEVICE_RESTRAINT: tg_step_restraint(at, e); break;
+      default: tg_step_excluded(at, e); break;
     }
   }
   __syncwarp();
-  if (ENERGY) add_sums(s, kind, e);
+  if (ENERGY) tg_step_add_sums(s, kind, e);
 }
 
-tg_status tg_step_queue_bonded(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
-                               bool energy, bool full) {
-  const tg_md_view* v = &md->views.item[0];
-  const uint32_t end = s->kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID];
-  if (end == 0) return TG_OK;
-  const unsigned blocks = tg_md_blocks(end, THREADS);
-  if (energy)
-    bonded<true><<<blocks, THREADS, 0, stream>>>(*v, *s, end);
-  else
-    bonded<false><<<blocks, THREADS, 0, stream>>>(*v, *s, end);
-  return tg_md_queued(md, "computing bonded forces");
-}
+#endif
