@@ -110,6 +110,14 @@ static tg_status allocate(tg_device_step* p, const tg_device_step_params* params
   return seen_from_device(p, p->noise, &p->view.noise);
 }
 
+static void share_out_blocks(tg_step_view* s, const tg_device_work* w) {
+  size_t threads[TG_DEVICE_WIDTHS + 2] = {w->water_count};
+  for (int i = 0; i < TG_DEVICE_WIDTHS; i++) threads[1 + i] = w->groups[i].count << (2 + i);
+  threads[TG_DEVICE_WIDTHS + 1] = w->single_count;
+  for (int i = 0; i < TG_DEVICE_WIDTHS + 2; i++)
+    s->first_block[i + 1] = s->first_block[i] + tg_md_blocks(threads[i], TG_STEP_THREADS);
+}
+
 static void choose_constants(tg_device_step* p, const tg_device_step_params* params) {
   const tg_device_work* w = params->work;
   tg_step_view* s = &p->view;
@@ -133,6 +141,7 @@ static void choose_constants(tg_device_step* p, const tg_device_step_params* par
   s->water_count = (uint32_t)w->water_count;
   s->single_count = (uint32_t)w->single_count;
   for (int k = 0; k <= TG_DEVICE_KINDS; k++) s->kind_start[k] = (uint32_t)w->kind_start[k];
+  share_out_blocks(s, w);
   tg_step_thermostat* t = &p->thermostat;
   p->coupling = params->thermostat;
   t->kind = params->thermostat.kind;

@@ -70,7 +70,8 @@ typedef struct tg_step_view {
   float4* v; /* by atom: nm/ps; w: inverse mass */
   const unsigned char* bin;
   tg_step_scale* scale;
-  /* groups */
+  /* groups: an update's blocks have waters, then groups by width, then single atoms */
+  uint32_t first_block[TG_DEVICE_WIDTHS + 3];
   uint32_t water_count, single_count;
   const int4* water;
   const tg_settle* settle;

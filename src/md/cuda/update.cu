@@ -250,28 +250,20 @@ static __global__ void __launch_bounds__(THREADS)
   tg_launch_next();
   if (SUMS) clear_block(s, sum);
   moved e = {};
-  uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-  uint32_t left = blockIdx.x; /* blocks of the kind that is next */
-#define TG_ROUND(items) (((items) + THREADS - 1) / THREADS)
-#define TG_KIND(items, call)                                                                       \
-  if (left < TG_ROUND(items)) {                                                                    \
-    i = left * THREADS + threadIdx.x;                                                              \
-    call;                                                                                          \
-    left = ~0U;                                                                                    \
-  } else if (left != ~0U)                                                                          \
-  left -= TG_ROUND(items)
-  TG_KIND(s.water_count, (move_water<SCALE, SUMS, ENERGY>(v, s, i, sum, e)));
-  TG_KIND(s.groups[0].count * 4,
-          (move_group<4, SCALE, SUMS, ENERGY>(v, s, s.groups[0], i, sum, e)));
-  TG_KIND(s.groups[1].count * 8,
-          (move_group<8, SCALE, SUMS, ENERGY>(v, s, s.groups[1], i, sum, e)));
-  TG_KIND(s.groups[2].count * 16,
-          (move_group<16, SCALE, SUMS, ENERGY>(v, s, s.groups[2], i, sum, e)));
-  TG_KIND(s.groups[3].count * 32,
-          (move_group<32, SCALE, SUMS, ENERGY>(v, s, s.groups[3], i, sum, e)));
-  TG_KIND(s.single_count, (move_single<SCALE, SUMS>(v, s, i, sum)));
-#undef TG_KIND
-#undef TG_ROUND
+  const uint32_t block = blockIdx.x, *first = s.first_block;
+  const uint32_t i = block * THREADS + threadIdx.x;
+  if (block < first[1])
+    move_water<SCALE, SUMS, ENERGY>(v, s, i, sum, e);
+  else if (block < first[2])
+    move_group<4, SCALE, SUMS, ENERGY>(v, s, s.groups[0], i - first[1] * THREADS, sum, e);
+  else if (block < first[3])
+    move_group<8, SCALE, SUMS, ENERGY>(v, s, s.groups[1], i - first[2] * THREADS, sum, e);
+  else if (block < first[4])
+    move_group<16, SCALE, SUMS, ENERGY>(v, s, s.groups[2], i - first[3] * THREADS, sum, e);
+  else if (block < first[5])
+    move_group<32, SCALE, SUMS, ENERGY>(v, s, s.groups[3], i - first[4] * THREADS, sum, e);
+  else
+    move_single<SCALE, SUMS>(v, s, i - first[5] * THREADS, sum);
   if (ENERGY) add_moved(s, e);
   if (SUMS) add_block(s, sum);
 }
@@ -302,9 +294,7 @@ tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, bo
                                  update<false, true, false>,  update<true, true, false>,
                                  update<false, false, true>,  update<true, false, true>,
                                  update<false, true, true>,   update<true, true, true>};
-  unsigned blocks = tg_md_blocks(s->water_count, THREADS) + tg_md_blocks(s->single_count, THREADS);
-  for (int w = 0; w < TG_DEVICE_WIDTHS; w++)
-    blocks += tg_md_blocks((size_t)s->groups[w].count * (4U << w), THREADS);
+  const unsigned blocks = s->first_block[TG_DEVICE_WIDTHS + 2];
   if (blocks == 0) return TG_OK;
   return tg_launch(md, all[(scale ? 1 : 0) + (sums ? 2 : 0) + (energy ? 4 : 0)], dim3(blocks, 1, 1),
                    THREADS, 0, md->stream, early, "moving atoms", md->views.item[0], *s);
