@@ -40,8 +40,8 @@ static int list_constraints(const tg_molecule_type* type, const tg_constraint_gr
     if (a < 0 || b < 0) continue;
     if (count == TG_DEVICE_WARP) return -1;
     tg_device_lane* lane = &lanes[count++];
-    lane->a = (signed char)a;
-    lane->b = (signed char)b;
+    lane->a = (unsigned char)a;
+    lane->b = (unsigned char)b;
     lane->length = list->items[i].parameters[0];
     lane->scale = 1 / sqrt(1 / type->atoms[atoms[0]].mass + 1 / type->atoms[atoms[1]].mass);
   }
@@ -57,7 +57,7 @@ static bool couple(tg_device_lane* lanes, int count, int i, const double* invers
       if (j == i || (lanes[j].a != atom && lanes[j].b != atom)) continue;
       if (found == TG_DEVICE_NEIGHBOURS) return false;
       const bool same_end = (k == 0 ? lanes[j].a : lanes[j].b) == atom;
-      lanes[i].neighbour[found] = (signed char)j;
+      lanes[i].neighbour[found] = (unsigned char)j;
       lanes[i].coefficient[found++] =
           (same_end ? -1 : 1) * inverse_mass[atom] * lanes[i].scale * lanes[j].scale;
     }
@@ -70,7 +70,7 @@ static bool list_own(tg_device_lane* lanes, int count, int atom) {
   for (int j = 0; j < count; j++) {
     if (lanes[j].a != atom && lanes[j].b != atom) continue;
     if (found == TG_DEVICE_OWN) return false;
-    lanes[atom].own[found] = (signed char)j;
+    lanes[atom].own[found] = (unsigned char)j;
     lanes[atom].sign[found++] = lanes[j].a == atom ? 1 : -1;
   }
   return true;

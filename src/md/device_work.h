@@ -47,10 +47,10 @@ typedef struct tg_device_lane {
   double length, scale; /* nm, 1 / sqrt(sum of inverse masses); scale 0: no constraint */
   double coefficient[TG_DEVICE_NEIGHBOURS]; /* 0 beyond the last */
   double inverse_mass;                      /* 1/amu, of this lane's atom */
-  signed char a, b;                         /* lanes of the constraint's atoms */
-  signed char neighbour[TG_DEVICE_NEIGHBOURS];
-  signed char own[TG_DEVICE_OWN];  /* lanes with this lane's atom's constraints */
-  signed char sign[TG_DEVICE_OWN]; /* 1: it is end a; -1: end b; 0: none */
+  unsigned char a, b;                       /* lanes of the constraint's atoms */
+  unsigned char neighbour[TG_DEVICE_NEIGHBOURS];
+  unsigned char own[TG_DEVICE_OWN]; /* lanes with this lane's atom's constraints */
+  signed char sign[TG_DEVICE_OWN];  /* 1: it is end a; -1: end b; 0: none */
 } tg_device_lane;
 
 /** Groups of one width, 4 << its number. */

@@ -18,8 +18,8 @@ typedef struct costs {
 /* measured: the log of docs/performance.md; and on an H200, with 45,000 atoms */
 static const costs costs_of_cpu = {0.8, 0.7, 0.25, 0.15}, costs_of_gpu = {2.5, 0.7, 0.42, 0.08};
 
-/* Half the longest edge of a GPU's clusters of 8 atoms in a liquid, nm. */
-static const double wide_cluster = 0.6;
+/* Half the longest edge of a GPU's clusters of 8 atoms in a liquid, with some room, nm. */
+static const double wide_cluster = 0.8;
 
 enum { CANDIDATES = 7, INTERVALS = 10 };
 static const int candidates[CANDIDATES] = {10, 20, 25, 40, 50, 80, 100};
@@ -155,17 +155,26 @@ static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* p
                           const costs* c, tg_list_choice* out) {
   const tg_parameters* p = &system->parameters;
   double half_box = fmin(system->box[0], fmin(system->box[1], system->box[2])) / 2;
-  if (c == &costs_of_gpu) /* room for clusters, and to move: sort.cu */
-    half_box = fmin(half_box, (half_box + p->cutoff) / 2 - wide_cluster / 2);
+  double longest = half_box; /* that nstlist may be raised to */
+  if (c == &costs_of_gpu)    /* room for clusters, and to move: sort.cu */
+    longest = fmin(half_box, (half_box + p->cutoff) / 2 - wide_cluster / 2);
   double best = INFINITY;
   for (int i = -1; i < CANDIDATES; i++) {
     int nstlist = i < 0 ? p->nstlist : candidates[i];
     if (i >= 0 && nstlist <= p->nstlist) continue;
-    tg_status status = try_nstlist(params, p->dt, nstlist, half_box, c, &best, out);
+    tg_status status = try_nstlist(params, p->dt, nstlist, longest, c, &best, out);
     if (i < 0) TG_TRY(status);
   }
+  for (int n = p->nstlist / 2; c == &costs_of_gpu && n >= 5 && out->radius > longest; n /= 2) {
+    *out = (tg_list_choice){0};
+    best = INFINITY;
+    TG_TRY(try_nstlist(params, p->dt, n, longest, c, &best, out));
+  }
   out->reason = out->nstlist == p->nstlist ? "nstlist as given, radius from verlet-buffer-tolerance"
-                                           : "nstlist raised, radius from verlet-buffer-tolerance";
+                : out->nstlist > p->nstlist
+                    ? "nstlist raised, radius from verlet-buffer-tolerance"
+                    : "nstlist lowered, as the box is small for a GPU; radius from "
+                      "verlet-buffer-tolerance";
   if (out->radius > half_box) {
     double largest = half_box;
     return tg_fail(

@@ -121,14 +121,14 @@ static void lincs_by_lanes(const tg_device_lane* lanes, int width, double (*x)[3
   double u[TG_DEVICE_WARP][3], term[TG_DEVICE_WARP], next[TG_DEVICE_WARP], sum[TG_DEVICE_WARP];
   double now[3];
   for (int i = 0; i < width; i++) {
-    subtract(x[(int)lanes[i].a], x[(int)lanes[i].b], u[i]);
+    subtract(x[lanes[i].a], x[lanes[i].b], u[i]);
     const double inverse = lanes[i].scale > 0 ? 1 / sqrt(dot(u[i], u[i])) : 0;
     for (int d = 0; d < 3; d++) u[i][d] *= inverse;
   }
   for (int round = 0; round <= ITERATIONS; round++) {
     for (int i = 0; i < width; i++) {
       const double length = lanes[i].length;
-      subtract(to[(int)lanes[i].a], to[(int)lanes[i].b], now);
+      subtract(to[lanes[i].a], to[lanes[i].b], now);
       term[i] = round == 0 ? dot(u[i], now) - length
                            : length - sqrt(fmax(2 * length * length - dot(now, now), 0));
       sum[i] = term[i] *= lanes[i].scale;

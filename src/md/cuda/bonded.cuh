@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file md/cuda/bonded.cuh  Bonded forces: formulas as in bonded_pairs.c and bonded_dihedrals.c, a
- * thread an interaction, in blocks of the pair forces' launch that come before all others.
+ * thread an interaction, in blocks of the pair forces' launch.
  *
  * Interactions stand kind by kind in whole warps, so that a warp takes one branch. Differences of
  * fixed-point positions are exact, and all else is double: the units for it idle while the pair

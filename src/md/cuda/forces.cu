@@ -210,25 +210,32 @@ static __device__ __forceinline__ void fill_tables(const tg_md_constants& c, con
   __syncwarp();
 }
 
+/* Blocks of bonded interactions, spread among the others: their latencies want company. */
+typedef struct bonded_share {
+  uint32_t blocks, period, end; /* a block in each period, while there are any; interactions */
+} bonded_share;
+
 /* From positions and the pruned list to forces (and energies). Launch: a warp a row; 6 blocks a
  * multiprocessor; bound by instructions issued. What a row begins with is loaded before
  * it is known whether there is one, so that latencies overlap. */
 template <bool ENERGY>
 static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
-           uint32_t bonded_blocks, uint32_t bonded_end) {
+           const __grid_constant__ bonded_share bonded) {
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
-  if (blockIdx.x < bonded_blocks) {
+  const uint32_t turn = blockIdx.x / bonded.period;
+  const bool is_bonded = turn < bonded.blocks && blockIdx.x == turn * bonded.period;
+  if (is_bonded) {
     tg_launch_wait();
     tg_launch_next();
-    tg_step_bonded<ENERGY>(v, steps, blockIdx.x * THREADS + threadIdx.x, bonded_end);
+    tg_step_bonded<ENERGY>(v, steps, turn * THREADS + threadIdx.x, bonded.end);
     return;
   }
   extern __shared__ __align__(16) char tables[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   row_place r;
-  r.cluster = (blockIdx.x - bonded_blocks) * TG_MD_WARPS + warp;
+  r.cluster = (blockIdx.x - min(turn + 1, bonded.blocks)) * TG_MD_WARPS + warp;
   const uint32_t clusters = v.totals->clusters;
   const uint32_t* list = v.list[1] + (size_t)r.cluster * v.row_room[1] + lane;
   const uint32_t own = r.cluster * TG_MD_CLUSTER + lane % TG_MD_CLUSTER;
@@ -287,11 +294,12 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
 tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps, bool early,
                                bool energy, bool full) {
   const uint32_t end = steps->kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID];
-  const unsigned bonded = tg_md_blocks(end, THREADS);
-  const dim3 grid(bonded + md->views.item[0].cluster_capacity / TG_MD_WARPS, 1,
-                  (unsigned)md->domain_count);
-  return tg_launch(md, energy ? forces<true> : forces<false>, grid, THREADS, shared_bytes(md),
-                   md->stream, early, "computing forces", md->views, *steps, bonded, end);
+  bonded_share share = {tg_md_blocks(end, THREADS), 1, end};
+  const uint32_t blocks = share.blocks + md->views.item[0].cluster_capacity / TG_MD_WARPS;
+  if (share.blocks > 0) share.period = blocks / share.blocks;
+  return tg_launch(md, energy ? forces<true> : forces<false>,
+                   dim3(blocks, 1, (unsigned)md->domain_count), THREADS, shared_bytes(md),
+                   md->stream, early, "computing forces", md->views, *steps, share);
 }
 
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy) {
