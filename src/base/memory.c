@@ -2,8 +2,10 @@
 #include "base/memory.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -52,6 +54,28 @@ void tg_memory_trim(void) {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
+}
+
+uint64_t tg_memory_free(void) {
+  const long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+}
+
+/* A line of /proc/self/status in bytes. */
+static uint64_t process_bytes(const char* name) {
+  char line[256];
+  unsigned long long kilobytes = 0;
+  const size_t length = strlen(name);
+  FILE* stream = fopen("/proc/self/status", "r");
+  while (stream && fgets(line, sizeof line, stream))
+    if (strncmp(line, name, length) == 0) kilobytes = strtoull(line + length, NULL, 10);
+  if (stream) fclose(stream);
+  return 1024 * (uint64_t)kilobytes;
+}
+
+uint64_t tg_memory_held(uint64_t* highest) {
+  if (highest) *highest = process_bytes("VmHWM:");
+  return process_bytes("VmRSS:");
 }
 
 tg_status tg_copy_text(const char* text, char** out) {

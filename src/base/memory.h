@@ -4,6 +4,7 @@
 #define TG_BASE_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -41,6 +42,12 @@ void tg_memory_trim(void);
     tg_free(pointer);                                                                              \
     (pointer) = NULL;                                                                              \
   } while (0)
+
+/** Bytes that the machine has free; UINT64_MAX where the system does not tell. */
+uint64_t tg_memory_free(void);
+/** Bytes that this process holds now, and *highest (may be NULL): the most it held so far. 0 where
+ * the system does not tell. */
+uint64_t tg_memory_held(uint64_t* highest);
 
 /** A copy of text (release with tg_free); NULL text gives "". */
 tg_status tg_copy_text(const char* text, char** out);

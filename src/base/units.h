@@ -21,15 +21,16 @@
 
 /* Nuclei: MeV, fm, e, nuclear magnetons. */
 
-/** hbar^2 / m of a nucleon, MeV fm^2, as the shell-model codes have it (the mean of proton and
- * neutron; CODATA 2018 gives 41.471 from hbar c = 197.3269804 MeV fm). */
-#define TG_HBAR2_PER_NUCLEON 41.47
+/** hbar c, MeV fm, and the masses of proton and neutron, MeV / c^2. */
+#define TG_HBAR_C 197.3269804
+#define TG_PROTON_MASS 938.27208816
+#define TG_NEUTRON_MASS 939.56542052
+/** hbar^2 / m, MeV fm^2: (hbar c)^2 / (m c^2) with the mean mass 938.91875434 MeV / c^2 of proton
+ * and neutron, 41.4710400 */
+#define TG_HBAR2_PER_NUCLEON (TG_HBAR_C * TG_HBAR_C / (0.5 * (TG_PROTON_MASS + TG_NEUTRON_MASS)))
 /** The free nucleons' g factors of spin, as the shell-model codes round them. */
 #define TG_G_SPIN_PROTON 5.586
 #define TG_G_SPIN_NEUTRON (-3.826)
-/** hbar c, MeV fm, and the proton's mass, MeV / c^2. */
-#define TG_HBAR_C 197.3269804
-#define TG_PROTON_MASS 938.27208816
 /** Charge radius of the proton, fm, and mean square charge radius of the neutron, fm^2 (Particle
  * Data Group 2022). */
 #define TG_PROTON_RADIUS 0.8414

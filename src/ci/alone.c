@@ -30,6 +30,7 @@ typedef struct search {
   uint16_t* below;  /* [orbitals + 1] particles of list below each orbital */
   bool* occupied;   /* [orbitals] */
   bool nonzero;     /* elements that are zero are left out */
+  bool pairs;       /* two particles may move: otherwise H has no such element at all */
   tg_ci_connections found;
 } search;
 
@@ -98,6 +99,7 @@ static tg_status singles(search* f) {
 }
 
 static tg_status doubles(search* f) {
+  if (!f->pairs) return TG_OK;
   for (int k = 0; k < f->s->particles; k++)
     for (int l = k + 1; l < f->s->particles; l++) {
       const uint16_t in[2] = {f->list[k], f->list[l]};
@@ -115,42 +117,71 @@ static tg_status doubles(search* f) {
   return TG_OK;
 }
 
-static tg_status class_rows(search* f, size_t class, double* energies) {
-  const tg_ci_class* c = &f->s->classes[class];
-  for (size_t i = 0; i < c->count; i++) {
-    f->list = tg_ci_string(f->s, c->begin + i);
-    f->mark = tg_ci_strings_mark(f->s, f->list);
-    f->row = (uint32_t)i;
-    f->weight = c->weight;
-    memset(f->occupied, 0, f->s->orbitals * sizeof *f->occupied);
-    for (int k = 0; k < f->s->particles; k++) f->occupied[f->list[k]] = true;
-    uint16_t below = 0;
-    for (size_t o = 0; o < f->s->orbitals; o++) {
-      f->below[o] = below;
-      below += f->occupied[o];
-    }
-    energies[c->begin + i] = diagonal(f);
-    TG_TRY(singles(f));
-    TG_TRY(doubles(f));
+/* All that string i of a class is connected to. */
+static tg_status connect_string(search* f, const tg_ci_class* c, size_t i) {
+  f->list = tg_ci_string(f->s, c->begin + i);
+  f->mark = tg_ci_strings_mark(f->s, f->list);
+  f->row = (uint32_t)i;
+  f->weight = c->weight;
+  memset(f->occupied, 0, f->s->orbitals * sizeof *f->occupied);
+  for (int k = 0; k < f->s->particles; k++) f->occupied[f->list[k]] = true;
+  uint16_t below = 0;
+  for (size_t o = 0; o < f->s->orbitals; o++) {
+    f->below[o] = below;
+    below += f->occupied[o];
   }
-  return TG_OK;
+  TG_TRY(singles(f));
+  return doubles(f);
+}
+
+static void search_end(search* f) {
+  TG_FREE(f->found.list);
+  TG_FREE(f->source);
+  TG_FREE(f->below);
+  TG_FREE(f->occupied);
+}
+
+static tg_status search_begin(const tg_ci_hamiltonian* h, const tg_ci_strings* s, int species,
+                              bool nonzero, search* f) {
+  *f = (search){.h = h, .s = s, .species = species, .nonzero = nonzero};
+  f->pairs = !nonzero || tg_ci_hamiltonian_has_pairs(h, species);
+  tg_ci_hamiltonian_orbitals(h, species, &f->orbitals);
+  TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &f->source));
+  TG_TRY(TG_ALLOCATE(s->orbitals + 1, "orbitals", &f->below));
+  return TG_ALLOCATE(s->orbitals + 1, "orbitals", &f->occupied);
 }
 
 static tg_status class_make(const tg_ci_hamiltonian* h, const tg_ci_strings* s, int species,
                             size_t class, bool nonzero, tg_ci_alone* out, size_t* bytes) {
   tg_status status = TG_OK;
-  search f = {.h = h, .s = s, .species = species, .nonzero = nonzero};
-  tg_ci_hamiltonian_orbitals(h, species, &f.orbitals);
-  TG_TRY_GOTO(TG_ALLOCATE((size_t)s->particles + 1, "string", &f.source), done);
-  TG_TRY_GOTO(TG_ALLOCATE(s->orbitals + 1, "orbitals", &f.below), done);
-  TG_TRY_GOTO(TG_ALLOCATE(s->orbitals + 1, "orbitals", &f.occupied), done);
-  TG_TRY_GOTO(class_rows(&f, class, out->diagonal), done);
-  status = tg_ci_target_make(&f.found, s->classes[class].count, false, &out->targets[class], bytes);
+  const tg_ci_class* c = &s->classes[class];
+  search f;
+  TG_TRY_GOTO(search_begin(h, s, species, nonzero, &f), done);
+  f.found.rows = c->count;
+  for (size_t i = 0; i < c->count; i++) {
+    TG_TRY_GOTO(connect_string(&f, c, i), done);
+    out->diagonal[c->begin + i] = diagonal(&f);
+  }
+  status = tg_ci_target_make(&f.found, c->count, false, &out->targets[class], bytes);
 done:
-  TG_FREE(f.found.list);
-  TG_FREE(f.source);
-  TG_FREE(f.below);
-  TG_FREE(f.occupied);
+  search_end(&f);
+  return status;
+}
+
+tg_status tg_ci_alone_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                             bool nonzero, size_t class, tg_ci_sample* out) {
+  tg_status status = TG_OK;
+  const tg_ci_strings* s = &space->strings[species];
+  const tg_ci_class* c = &s->classes[class];
+  const size_t step = tg_ci_sample_step(c->count);
+  size_t sampled = 0;
+  search f;
+  TG_TRY_GOTO(search_begin(h, s, species, nonzero, &f), done);
+  for (size_t i = 0; i < c->count; i += step, sampled++)
+    TG_TRY_GOTO(connect_string(&f, c, i), done);
+  status = tg_ci_sample_take(&f.found, sampled, c->count, out);
+done:
+  search_end(&f);
   return status;
 }
 

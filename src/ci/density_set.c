@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "ci/angular.h"
@@ -168,10 +167,7 @@ static void raise(const tg_ci_density_set* set, const ladder* up, size_t sector,
 /* How many raised states are kept at once. */
 static size_t batch_of(const tg_ci_density_set* set, uint64_t dimension, size_t states) {
   uint64_t memory = set->question.params->memory;
-  if (!memory) {
-    const long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 4 : (uint64_t)1 << 30;
-  }
+  if (!memory) memory = tg_memory_free() / 4;
   const uint64_t most = memory / (dimension * sizeof(double));
   return most < 1 ? 1 : most < states ? (size_t)most : states;
 }

@@ -34,6 +34,10 @@ typedef struct species {
   matrix_row* two; /* [pairs]: row p of a channel's matrix, its first p + 1 elements */
 } species;
 
+static size_t pair_count(const species* s) {
+  return s->count < 2 ? 0 : s->count * (s->count - 1) / 2;
+}
+
 struct tg_ci_hamiltonian {
   double constant;
   species s[2];
@@ -106,7 +110,7 @@ static tg_status species_make(size_t count, const tg_ci_orbital* orbitals, speci
   TG_TRY(TG_ALLOCATE(count, "one-body elements", &out->one));
   TG_TRY(channels_make(out, false, &out->pairs));
   TG_TRY(channels_make(out, true, &out->transitions));
-  return TG_ALLOCATE(count < 2 ? 0 : count * (count - 1) / 2, "two-body elements", &out->two);
+  return TG_ALLOCATE(pair_count(out), "two-body elements", &out->two);
 }
 
 tg_status tg_ci_hamiltonian_create(size_t count_a, const tg_ci_orbital* orbitals_a, size_t count_b,
@@ -141,7 +145,7 @@ void tg_ci_hamiltonian_free(tg_ci_hamiltonian* h) {
     TG_FREE(s->orbitals);
     for (size_t i = 0; s->one && i < s->count; i++) tg_free(s->one[i]);
     TG_FREE(s->one);
-    rows_free(s->two, s->count < 2 ? 0 : s->count * (s->count - 1) / 2);
+    rows_free(s->two, pair_count(s));
     channels_free(&s->pairs);
     channels_free(&s->transitions);
   }
@@ -389,12 +393,32 @@ static size_t channels_bytes(const channels* c, size_t orbitals, size_t members)
 size_t tg_ci_hamiltonian_bytes(const tg_ci_hamiltonian* h) {
   size_t bytes = sizeof *h + h->bytes + h->s[0].count * h->s[0].count * sizeof *h->cross;
   for (int t = 0; t < 2; t++) {
-    const size_t n = h->s[t].count, pairs = n < 2 ? 0 : n * (n - 1) / 2;
+    const size_t n = h->s[t].count, pairs = pair_count(&h->s[t]);
     bytes += n * (sizeof(tg_ci_orbital) + sizeof(double*)) + pairs * sizeof(matrix_row) +
              channels_bytes(&h->s[t].pairs, n, pairs) +
              channels_bytes(&h->s[t].transitions, n, n * n);
   }
   return bytes;
+}
+
+bool tg_ci_hamiltonian_has_pairs(const tg_ci_hamiltonian* h, int t) {
+  for (size_t p = 0; p < pair_count(&h->s[t]); p++)
+    if (h->s[t].two[p].value) return true;
+  return false;
+}
+
+bool tg_ci_hamiltonian_is_sparse(const tg_ci_hamiltonian* h) {
+  enum { SHARE = 64 };
+  const size_t n = h->s[0].count;
+  size_t rows = 0, filled = 0;
+  for (int t = 0; t < 2; t++) {
+    rows += pair_count(&h->s[t]);
+    for (size_t p = 0; p < pair_count(&h->s[t]); p++) filled += h->s[t].two[p].value != NULL;
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      if (i != j) filled += h->cross[cross_row(h, (int)i, (int)j)].value != NULL;
+  return SHARE * filled < rows + n * n;
 }
 
 static size_t channel_members(const channels* c, int two_m, unsigned label,

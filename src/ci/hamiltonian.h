@@ -23,6 +23,7 @@
 #ifndef TG_CI_HAMILTONIAN_H
 #define TG_CI_HAMILTONIAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -68,6 +69,12 @@ size_t tg_ci_hamiltonian_orbitals(const tg_ci_hamiltonian* h, int species,
 void tg_ci_hamiltonian_relabel(tg_ci_hamiltonian* h, int species, const uint8_t* weights,
                                const uint16_t* shells);
 size_t tg_ci_hamiltonian_bytes(const tg_ci_hamiltonian* h);
+/** Whether fewer than one in 64 pairs of orbitals and operators a+_i a_j, i != j, have any two-body
+ * element, as of lattice models. */
+bool tg_ci_hamiltonian_is_sparse(const tg_ci_hamiltonian* h);
+
+/** Whether a species has any two-body element of its own. */
+bool tg_ci_hamiltonian_has_pairs(const tg_ci_hamiltonian* h, int species);
 
 /** The pairs i < j of a species with this sum of 2m and product of labels, or the transitions
  * i <- j with this change of both: members[c] = i * orbitals + j, rising. Returns how many. */

@@ -38,6 +38,7 @@ typedef struct tg_ci_integrals {
   int isym;   /* the input's target irrep, from 1; 0: none */
   bool unrestricted;
   bool symmetry;              /* labels hold for all integrals; otherwise they are all 0 */
+  bool foreign_labels;        /* the input has labels, but other numbers than Molpro's */
   uint8_t* label;             /* [orbitals] */
   double core;                /* the constant */
   tg_ci_integral_list one[2]; /* h; restricted: only [0] */

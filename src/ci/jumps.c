@@ -81,12 +81,36 @@ static tg_status class_jumps(const tg_ci_strings* s, const tg_ci_orbital* orbita
   uint16_t* source = NULL;
   TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &source));
   const tg_ci_class* c = &s->classes[class];
+  found.rows = c->count;
   for (size_t i = 0; i < c->count; i++)
     TG_TRY_GOTO(jumps_to(s, orbitals, species, j, useful, c->begin + i, c, source, &found), done);
   status = tg_ci_target_make(&found, c->count, true, &j->targets[class], bytes);
 done:
   TG_FREE(found.list);
   TG_FREE(source);
+  return status;
+}
+
+tg_status tg_ci_jumps_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                             const bool* useful, size_t class, tg_ci_sample* out) {
+  tg_status status = TG_OK;
+  const tg_ci_strings* s = &space->strings[species];
+  const tg_ci_class* c = &s->classes[class];
+  const size_t step = tg_ci_sample_step(c->count);
+  const tg_ci_orbital* orbitals;
+  size_t sampled = 0;
+  tg_ci_jumps j = {0};
+  tg_ci_connections found = {0};
+  uint16_t* source = NULL;
+  channel_range(h, &j);
+  tg_ci_hamiltonian_orbitals(h, species, &orbitals);
+  TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &source));
+  for (size_t i = 0; i < c->count; i += step, sampled++)
+    TG_TRY_GOTO(jumps_to(s, orbitals, species, &j, useful, c->begin + i, c, source, &found), done);
+  status = tg_ci_sample_take(&found, sampled, c->count, out);
+done:
+  tg_free(found.list);
+  tg_free(source);
   return status;
 }
 

@@ -6,7 +6,13 @@
 #include "base/memory.h"
 
 tg_status tg_ci_connect(tg_ci_connections* c, tg_ci_connection connection) {
-  if (c->count == c->room) TG_TRY(TG_RESERVE(c->count + 1, "connections", &c->list, &c->room));
+  if (c->count == c->room) {
+    /* the rows so far tell how many there will be: growing by steps would copy large lists often */
+    const double rows = connection.row + 1.0, all = c->rows > rows ? (double)c->rows : rows;
+    const double wanted = 1.0625 * (double)c->count * all / rows;
+    const size_t count = wanted > (double)c->count ? (size_t)wanted : c->count;
+    TG_TRY(TG_RESERVE(count + 1, "connections", &c->list, &c->room));
+  }
   c->list[c->count++] = connection;
   return TG_OK;
 }
@@ -116,6 +122,23 @@ static void distribute(const tg_ci_connections* c, const uint32_t* number, size_
     const uint32_t* begin = out->begin + out->links[l].rows;
     for (size_t r = 0; r < rows; r++) sort_row(out, begin[r], begin[r + 1]);
   }
+}
+
+size_t tg_ci_sample_step(size_t rows) {
+  enum { LEAST = 4, SHARE = 64, MOST = 32 };
+  const size_t wanted = rows / SHARE < MOST - LEAST ? LEAST + rows / SHARE : MOST;
+  return rows <= wanted ? 1 : rows / wanted;
+}
+
+tg_status tg_ci_sample_take(const tg_ci_connections* c, size_t sampled, size_t rows,
+                            tg_ci_sample* out) {
+  keys k = {0};
+  const tg_status status = keys_find(c, &k);
+  out->links = k.count;
+  out->connections = sampled ? (double)c->count * (double)rows / (double)sampled : 0;
+  TG_FREE(k.list);
+  TG_FREE(k.table);
+  return status;
 }
 
 tg_status tg_ci_target_make(const tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,

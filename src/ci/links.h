@@ -17,9 +17,27 @@ typedef struct tg_ci_connection {
 typedef struct tg_ci_connections {
   tg_ci_connection* list;
   size_t count, room;
+  size_t rows; /* of the target class; 0: not known */
 } tg_ci_connections;
 
 tg_status tg_ci_connect(tg_ci_connections* c, tg_ci_connection connection);
+
+/** What a few rows of a class tell of all of them. */
+typedef struct tg_ci_sample {
+  double connections;
+  size_t links; /* those that the few rows have */
+} tg_ci_sample;
+
+/** Rows 0, step, 2 step ... of a class are looked at. */
+size_t tg_ci_sample_step(size_t rows);
+/** From the connections of `sampled` rows. */
+tg_status tg_ci_sample_take(const tg_ci_connections* c, size_t sampled, size_t rows,
+                            tg_ci_sample* out);
+/** A class of tg_ci_alone_make (_nonzero), and of tg_ci_jumps_make_some. */
+tg_status tg_ci_alone_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                             bool nonzero, size_t class, tg_ci_sample* out);
+tg_status tg_ci_jumps_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
+                             const bool* useful, size_t class, tg_ci_sample* out);
 
 /** Sorts them into a target's links, begin, from and code (where jumps) or value. rows: strings of
  * the target class. *bytes grows by what the target takes. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -241,8 +242,9 @@ tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
   TG_TRY(check_orbits(q.initial.problem, q.final.problem));
   for (size_t i = 0; i < list->count && status == TG_OK; i++) {
     q.argument = list->argument[i];
-    bool left_out;
-    status = check_one(list, i, &q, &left_out);
+    bool left_out = false;
+    status = tg_interrupt_requested() ? tg_fail(TG_ERR_INTERRUPTED, "interrupted")
+                                      : check_one(list, i, &q, &left_out);
     if (status == TG_OK && !left_out) status = list->entry[i]->compute(&q);
     if (status != TG_OK) tg_fail_context(status, "observable %s: ", list->entry[i]->name);
   }

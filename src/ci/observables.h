@@ -92,7 +92,9 @@ tg_status tg_ci_observables_check(const tg_ci_observable_list* list,
                                   const tg_ci_observable_params* params,
                                   const tg_ci_problem* initial, const tg_ci_problem* final);
 
-/** Computes them in order into tables. final is NULL within one calculation. */
+/** Computes them in order into tables. final is NULL within one calculation. TG_ERR_INTERRUPTED
+ * between two of them, or two steps of a strength function, where that is asked for
+ * (base/interrupt.h). */
 tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
                                 const tg_ci_observable_params* params, const tg_ci_states* initial,
                                 const tg_ci_states* final, tg_ci_tables* out);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -206,9 +205,8 @@ done:
 
 /* Vectors of Lanczos within the memory. */
 static tg_status check_memory(const work* w, uint64_t dimension) {
-  const long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  double most = (double)w->q->params->memory;
-  if (most == 0) most = pages > 0 && size > 0 ? 0.5 * (double)pages * (double)size : INFINITY;
+  const uint64_t given = w->q->params->memory;
+  const double most = given ? (double)given : 0.5 * (double)tg_memory_free();
   const double steps = fmin(w->request.steps, (double)dimension);
   const double bytes = (steps + 6) * 8 * (double)dimension;
   if (bytes <= most) return TG_OK;

@@ -2,7 +2,6 @@
 #include "ci/operator.h"
 
 #include <stdbool.h>
-#include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -23,11 +22,6 @@ const char* tg_ci_storage_name(tg_ci_storage storage) {
   return names[storage];
 }
 
-static uint64_t free_memory(void) {
-  const long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
-}
-
 static int threads_of(const tg_ci_operator_params* params) {
 #ifdef _OPENMP
   return params->threads > 0 ? params->threads : omp_get_max_threads();
@@ -38,7 +32,9 @@ static int threads_of(const tg_ci_operator_params* params) {
 }
 
 static uint64_t memory_of(const tg_ci_operator_params* params) {
-  return params->memory ? params->memory : (uint64_t)(0.8 * (double)free_memory());
+  const uint64_t free = tg_memory_free();
+  if (params->memory) return params->memory;
+  return free == UINT64_MAX ? free : (uint64_t)(0.8 * (double)free);
 }
 
 /* What the tables tell, and the choice that follows. */
@@ -49,7 +45,7 @@ static tg_ci_operator_facts facts_from(const tg_ci_fly* fly, const tg_ci_operato
                             .lane_pairs = fly->lane_pairs,
                             .tables = fly->bytes};
   f.stored_bytes = tg_ci_stored_bytes(f.dimension, f.pairs, false);
-  if (params->few) f.storage = TG_CI_STORAGE_FLY;
+  if (fly->few) f.storage = TG_CI_STORAGE_FLY;
   if (f.storage == TG_CI_STORAGE_AUTO) {
     const bool fits = f.tables + f.stored_bytes <= memory_of(params);
     f.storage = 2 * f.lane_pairs > f.pairs || !fits ? TG_CI_STORAGE_FLY : TG_CI_STORAGE_STORED;
@@ -57,11 +53,45 @@ static tg_ci_operator_facts facts_from(const tg_ci_fly* fly, const tg_ci_operato
   return f;
 }
 
+/* Elements that are zero take no time where nearly all are, unless they are to be stored. */
+static bool takes_few(const tg_ci_hamiltonian* h, const tg_ci_operator_params* params) {
+  return params->few || (params->storage != TG_CI_STORAGE_STORED && tg_ci_hamiltonian_is_sparse(h));
+}
+
+tg_status tg_ci_operator_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                const tg_ci_operator_params* params, uint64_t* bytes,
+                                uint64_t* making) {
+  tg_ci_fly_size size;
+  TG_TRY(tg_ci_fly_estimate(h, space, threads_of(params), takes_few(h, params), &size));
+  *bytes = size.bytes;
+  *making = size.peak;
+  return TG_OK;
+}
+
+static tg_status check_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                              const tg_ci_operator_params* params, uint64_t* making) {
+  const uint64_t memory = memory_of(params);
+  uint64_t bytes;
+  TG_TRY(tg_ci_operator_tables(h, space, params, &bytes, making));
+  if (bytes <= memory && *making <= memory + params->later) return TG_OK;
+  return tg_fail(TG_ERR_MACHINE,
+                 "the tables of the Hamiltonian need about %.3g GB, and %.3g GB while they are "
+                 "made; %.3g GB and %.3g GB may be used; truncate the space (fewer orbitals, "
+                 "--nmax, --excitations) or allow more memory",
+                 1e-9 * (double)bytes, 1e-9 * (double)*making, 1e-9 * (double)memory,
+                 1e-9 * (double)(memory + params->later));
+}
+
 tg_status tg_ci_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                                   const tg_ci_operator_params* params, tg_ci_operator_facts* out) {
   tg_ci_fly fly;
-  TG_TRY(tg_ci_fly_tables(h, space, threads_of(params), &fly));
+  const int threads = threads_of(params);
+  const bool few = takes_few(h, params);
+  uint64_t making;
+  TG_TRY(check_tables(h, space, params, &making));
+  TG_TRY(tg_ci_fly_tables(h, space, threads, few, &fly));
   *out = facts_from(&fly, params);
+  out->making = making;
   if (out->storage == TG_CI_STORAGE_STORED)
     out->stored = (out->pairs - out->dimension) / 2 + out->dimension;
   tg_ci_fly_free(&fly);
@@ -72,8 +102,8 @@ static tg_status store(tg_ci_operator* op, uint64_t memory) {
   tg_ci_operator_facts* f = &op->facts;
   if (f->tables + f->stored_bytes > memory)
     return tg_fail(TG_ERR_MACHINE,
-                   "the stored matrix needs %.2f GB, and %.2f GB may be used; use --storage fly, "
-                   "which needs %.2f GB",
+                   "the stored matrix needs %.3g GB, and %.3g GB may be used; use --storage fly, "
+                   "which needs %.3g GB",
                    (double)(f->tables + f->stored_bytes) * 1e-9, (double)memory * 1e-9,
                    (double)f->tables * 1e-9);
   TG_TRY(tg_ci_stored_by_jumps(&op->fly, false, op->threads, &op->stored));
@@ -90,10 +120,14 @@ tg_status tg_ci_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* s
   tg_ci_operator* op = NULL;
   TG_TRY(TG_ALLOCATE(1, "operator", &op));
   op->threads = threads_of(params);
-  TG_TRY_GOTO(params->few ? tg_ci_fly_make_nonzero(h, space, op->threads, &op->fly)
-                          : tg_ci_fly_make(h, space, op->threads, &op->fly),
+  const bool few = takes_few(h, params);
+  uint64_t making;
+  TG_TRY_GOTO(check_tables(h, space, params, &making), failed);
+  TG_TRY_GOTO(few ? tg_ci_fly_make_nonzero(h, space, op->threads, &op->fly)
+                  : tg_ci_fly_make(h, space, op->threads, &op->fly),
               failed);
   op->facts = facts_from(&op->fly, params);
+  op->facts.making = making;
   if (op->facts.storage == TG_CI_STORAGE_STORED) TG_TRY_GOTO(store(op, memory_of(params)), failed);
   *out = op;
   return TG_OK;

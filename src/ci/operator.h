@@ -27,6 +27,7 @@ typedef enum tg_ci_storage {
 typedef struct tg_ci_operator_params {
   tg_ci_storage storage;
   uint64_t memory; /* bytes the operator may take; 0: 80 % of what the machine has free */
+  uint64_t later;  /* further bytes that are free until it is made */
   int threads;     /* 0: all of OpenMP's */
   bool few;        /* most elements are zero, as of J^2: those take no time; always on the fly */
 } tg_ci_operator_params;
@@ -42,16 +43,25 @@ typedef struct tg_ci_operator_facts {
   uint64_t stored;       /* elements in memory, the diagonal included; 0 for fly */
   uint64_t tables;       /* bytes of the tables of jumps, which both need, and the diagonal; where
                             the matrix is stored they go once it is made */
+  uint64_t making;       /* bytes while the tables are made, roughly */
   uint64_t stored_bytes; /* bytes that the stored matrix takes, or would, beyond the tables */
 } tg_ci_operator_facts;
 
+/** Bytes of the tables, roughly: needs next to no memory. making of params' operator's facts is
+ * the other number. */
+tg_status tg_ci_operator_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                const tg_ci_operator_params* params, uint64_t* bytes,
+                                uint64_t* making);
+
 /** What tg_ci_operator_create would find and take, for checks: needs the memory of the tables, but
- * nothing of the size of the space. stored is what would be stored. */
+ * nothing of the size of the space. stored is what would be stored. TG_ERR_MACHINE, before they are
+ * made, where the tables would not fit. */
 tg_status tg_ci_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                                   const tg_ci_operator_params* params, tg_ci_operator_facts* out);
 
 /** Makes the tables and, if it is to be stored, the matrix. The space must stay, the Hamiltonian
- * need not. TG_ERR_MACHINE, with the bytes, where stored is asked for and does not fit. */
+ * need not. TG_ERR_MACHINE, with the bytes, where the tables do not fit, or stored is asked for and
+ * does not: before they are made. */
 tg_status tg_ci_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                                 const tg_ci_operator_params* params, tg_ci_operator** out);
 void tg_ci_operator_free(tg_ci_operator* op);

@@ -215,10 +215,15 @@ static tg_status check_irrep(const tg_ci_input* input, int irrep) {
                       e->i + 1, e->j + 1, e->k + 1, e->l + 1, e->value, g->forbidden_label[0] + 1,
                       g->forbidden_label[1] + 1, g->forbidden_label[2] + 1,
                       g->forbidden_label[3] + 1);
+  if (g->foreign_labels)
+    return tg_fail(
+        TG_ERR_INPUT,
+        "irrep %d: ORBSYM of %s has numbers other than Molpro's 1 to 8, so no symmetry is "
+        "used; correct it, or leave --irrep away",
+        irrep, path);
   if (irrep == 1) return TG_OK;
   return tg_fail(TG_ERR_INPUT,
-                 "irrep %d: %s has no ORBSYM with Molpro's numbers 1 to 8, so all states are in "
-                 "irrep 1; leave --irrep away",
+                 "irrep %d: %s has no ORBSYM, so all states are in irrep 1; leave --irrep away",
                  irrep, path);
 }
 

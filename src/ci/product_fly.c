@@ -16,8 +16,10 @@ void tg_ci_fly_free(tg_ci_fly* f) {
   }
   TG_FREE(f->row_begin);
   TG_FREE(f->rows);
-  TG_FREE(f->still_a);
-  TG_FREE(f->still_b);
+  for (int t = 0; t < 2; t++) {
+    TG_FREE(f->fields[t].row);
+    TG_FREE(f->fields[t].value);
+  }
   TG_FREE(f->still);
   TG_FREE(f->diagonal);
   TG_FREE(f->elements);
@@ -53,6 +55,37 @@ static void fill_row(const tg_ci_hamiltonian* h, const tg_ci_fly* f, size_t chan
   }
 }
 
+/* w between operator o (i * orbitals + j) of a species and a+_q a_q of the other. */
+static double still_element(const tg_ci_hamiltonian* h, const tg_ci_fly* f, int species, uint32_t o,
+                            size_t q) {
+  const int n = (int)f->orbitals[species], i = (int)o / n, j = (int)o % n;
+  return species ? tg_ci_hamiltonian_cross(h, (int)q, (int)q, i, j)
+                 : tg_ci_hamiltonian_cross(h, i, j, (int)q, (int)q);
+}
+
+static tg_status make_fields(const tg_ci_hamiltonian* h, tg_ci_fly* f, int species) {
+  const tg_ci_jumps* jumps = &f->jumps[species];
+  const uint32_t still = tg_ci_channel_still(jumps);
+  const size_t count = operators_of(jumps, still);
+  const uint32_t* operators = jumps->operators + jumps->channel_begin[still];
+  tg_ci_fields* out = &f->fields[species];
+  out->stride = f->orbitals[1 - species];
+  out->rows = 1; /* the zeros */
+  TG_TRY(TG_ALLOCATE(count, "operators", &out->row));
+  for (size_t o = 0; o < count; o++) {
+    bool any = false;
+    for (size_t q = 0; q < out->stride && !any; q++)
+      any = still_element(h, f, species, operators[o], q) != 0;
+    if (any) out->row[o] = (uint32_t)out->rows++;
+  }
+  TG_TRY(TG_ALLOCATE(out->rows * out->stride, "elements between species", &out->value));
+  for (size_t o = 0; o < count; o++)
+    for (size_t q = 0; out->row[o] && q < out->stride; q++)
+      out->value[out->row[o] * out->stride + q] = still_element(h, f, species, operators[o], q);
+  f->bytes += count * sizeof *out->row + out->rows * out->stride * sizeof *out->value;
+  return TG_OK;
+}
+
 static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
   const tg_ci_jumps *ja = &f->jumps[0], *jb = &f->jumps[1];
   const size_t na = f->orbitals[0], nb = f->orbitals[1];
@@ -73,28 +106,13 @@ static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
   for (size_t c = 0; c < ja->channel_count; c++)
     for (size_t a = ja->channel_begin[c]; a < ja->channel_begin[c + 1]; a++)
       if (f->row_begin[a]) fill_row(h, f, c, ja->operators[a], f->rows + f->row_begin[a]);
-  const uint32_t still = tg_ci_channel_still(ja);
-  const size_t count_a = operators_of(ja, still), count_b = operators_of(jb, still);
-  TG_TRY(TG_ALLOCATE(count_b * na, "elements between species", &f->still_a));
-  TG_TRY(TG_ALLOCATE(count_a * nb, "elements between species", &f->still_b));
+  for (int t = 0; t < 2; t++) TG_TRY(make_fields(h, f, t));
   TG_TRY(TG_ALLOCATE(na * nb, "elements between species", &f->still));
-  for (size_t p = 0; p < na; p++)
-    for (size_t b = 0; b < count_b; b++) {
-      const uint32_t o = jb->operators[jb->channel_begin[still] + b];
-      f->still_a[b * na + p] =
-          tg_ci_hamiltonian_cross(h, (int)p, (int)p, (int)(o / nb), (int)(o % nb));
-    }
-  for (size_t q = 0; q < nb; q++)
-    for (size_t a = 0; a < count_a; a++) {
-      const uint32_t o = ja->operators[ja->channel_begin[still] + a];
-      f->still_b[a * nb + q] =
-          tg_ci_hamiltonian_cross(h, (int)(o / na), (int)(o % na), (int)q, (int)q);
-    }
   for (size_t p = 0; p < na; p++)
     for (size_t q = 0; q < nb; q++)
       f->still[p * nb + q] = tg_ci_hamiltonian_cross(h, (int)p, (int)p, (int)q, (int)q);
   f->bytes += ja->channel_begin[ja->channel_count] * sizeof *f->row_begin;
-  f->bytes += (size + count_b * na + count_a * nb + na * nb) * sizeof(double);
+  f->bytes += (size + na * nb) * sizeof(double);
   return TG_OK;
 }
 
@@ -172,13 +190,16 @@ static uint64_t block_pairs(const tg_ci_fly* f, const tg_ci_block* block, uint64
   return pairs;
 }
 
-/* The operators of A and of B that have an element between the species which is not zero. useful:
- * [orbitals, orbitals] of each species. */
-static void find_useful(const tg_ci_hamiltonian* h, const size_t orbitals[2],
-                        bool* const useful[2]) {
-  const size_t na = orbitals[0];
+void tg_ci_fly_useful(const tg_ci_hamiltonian* h, const tg_ci_space* space, bool nonzero,
+                      bool* const useful[2]) {
   const tg_ci_orbital* o;
-  tg_ci_hamiltonian_orbitals(h, 0, &o);
+  const size_t na = tg_ci_hamiltonian_orbitals(h, 0, &o), nb = space->strings[1].orbitals;
+  if (!space->strings[0].particles || !space->strings[1].particles) return;
+  if (!nonzero) {
+    memset(useful[0], true, na * na * sizeof(bool));
+    memset(useful[1], true, nb * nb * sizeof(bool));
+    return;
+  }
   for (size_t i = 0; i < na; i++)
     for (size_t j = 0; j < na; j++) {
       const double* values;
@@ -197,9 +218,9 @@ static tg_status make_species(const tg_ci_hamiltonian* h, const tg_ci_space* spa
                               bool nonzero, tg_ci_fly* f) {
   tg_status status = TG_OK;
   bool* useful[2] = {NULL, NULL};
-  for (int t = 0; nonzero && t < 2; t++)
+  for (int t = 0; t < 2; t++)
     TG_TRY_GOTO(TG_ALLOCATE(f->orbitals[t] * f->orbitals[t] + 1, "operators", &useful[t]), done);
-  if (nonzero) find_useful(h, f->orbitals, useful);
+  tg_ci_fly_useful(h, space, nonzero, useful);
   for (int t = 0; t < 2; t++) {
     TG_TRY_GOTO(tg_ci_jumps_make_some(h, space, t, threads, useful[t], &f->jumps[t]), done);
     TG_TRY_GOTO(nonzero ? tg_ci_alone_make_nonzero(h, space, t, threads, &f->alone[t])
@@ -212,8 +233,8 @@ done:
   return status;
 }
 
-static tg_status tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
-                        bool nonzero, tg_ci_fly* out) {
+tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                           bool nonzero, tg_ci_fly* out) {
   tg_status status = TG_OK;
   tg_ci_fly f = {.space = space, .constant = tg_ci_hamiltonian_constant(h), .few = nonzero};
   for (int t = 0; t < 2; t++) f.orbitals[t] = tg_ci_hamiltonian_orbitals(h, t, NULL);
@@ -240,18 +261,13 @@ failed:
 static tg_status make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
                       bool nonzero, tg_ci_fly* out) {
   tg_ci_fly f;
-  TG_TRY(tables(h, space, threads, nonzero, &f));
+  TG_TRY(tg_ci_fly_tables(h, space, threads, nonzero, &f));
   const tg_status status = make_diagonal(&f, threads);
   if (status == TG_OK)
     *out = f;
   else
     tg_ci_fly_free(&f);
   return status;
-}
-
-tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
-                           tg_ci_fly* out) {
-  return tables(h, space, threads, false, out);
 }
 
 tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,

@@ -37,6 +37,17 @@ typedef enum tg_ci_way {
 
 tg_ci_way tg_ci_fly_way(const tg_ci_link* link_a, const tg_ci_link* link_b);
 
+/** What the particles of the other species add to single jumps of one, by the operators of the
+ * still channel: w(a,qq) for an operator a of A and an orbital q of B, or w(pp,b). Operators
+ * without any such element share a row of zeros, so that the many of large sparse integrals cost
+ * nothing. */
+typedef struct tg_ci_fields {
+  size_t stride; /* orbitals of the other species */
+  uint32_t* row; /* [operators of the still channel] number of their row; 0: zeros */
+  size_t rows;
+  double* value; /* [rows, stride] */
+} tg_ci_fields;
+
 /** All that the product needs; reads the space, which must stay, but no more the Hamiltonian. */
 typedef struct tg_ci_fly {
   const tg_ci_space* space;
@@ -44,11 +55,10 @@ typedef struct tg_ci_fly {
   bool few; /* made by tg_ci_fly_make_nonzero */
   tg_ci_jumps jumps[2];
   tg_ci_alone alone[2];
-  size_t* row_begin; /* [operators of A]: where w(a,b) starts in rows; 0: all are zero */
-  double* rows;      /* [operators of B in the channel] each; the first one is zero */
-  double* still_a;   /* [operators of B in the still channel, orbitals of A]: w(pp,b) */
-  double* still_b;   /* [operators of A in the still channel, orbitals of B]: w(a,qq) */
-  double* still;     /* [orbitals of A, orbitals of B]: w(pp,qq) */
+  size_t* row_begin;      /* [operators of A]: where w(a,b) starts in rows; 0: all are zero */
+  double* rows;           /* [operators of B in the channel] each; the first one is zero */
+  tg_ci_fields fields[2]; /* on jumps of A by the particles of B, and the other way round */
+  double* still;          /* [orbitals of A, orbitals of B]: w(pp,qq) */
   size_t orbitals[2];
   double* diagonal;    /* [dimension] */
   double* elements;    /* [blocks]: matrix elements of the block's rows, the diagonal included */
@@ -62,10 +72,34 @@ static inline const double* tg_ci_fly_row(const tg_ci_fly* fly, uint32_t channel
   return fly->rows + fly->row_begin[fly->jumps[0].channel_begin[channel] + a];
 }
 
+/** What operator of a species' still channel gets from the other's orbitals: [orbitals]; NULL:
+ * zeros.
+ */
+static inline const double* tg_ci_fly_field(const tg_ci_fly* fly, int species, uint32_t operator) {
+  const tg_ci_fields* f = &fly->fields[species];
+  return f->row[operator] ? f->value + f->row[operator] * f->stride : NULL;
+}
+
+/** Bytes of the tables. */
+typedef struct tg_ci_fly_size {
+  uint64_t bytes; /* as tg_ci_fly::bytes, the diagonal included */
+  uint64_t peak;  /* and what making them takes besides, at its highest */
+} tg_ci_fly_size;
+
+/** What the tables will need, roughly, from a few strings of each class: nothing of their size is
+ * allocated. nonzero: those of tg_ci_fly_make_nonzero. */
+tg_status tg_ci_fly_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
+                             bool nonzero, tg_ci_fly_size* out);
+/** [orbitals, orbitals] of each species, zeroed before: which a+_i a_j, i != j, can meet one of the
+ * other species: none where that has no particles; nonzero: those with an element that is not zero.
+ */
+void tg_ci_fly_useful(const tg_ci_hamiltonian* h, const tg_ci_space* space, bool nonzero,
+                      bool* const useful[2]);
+
 /** All but the diagonal, for estimates: what is of the size of the strings, not of the states.
  * bytes counts the diagonal all the same. */
 tg_status tg_ci_fly_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
-                           tg_ci_fly* out);
+                           bool nonzero, tg_ci_fly* out);
 tg_status tg_ci_fly_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int threads,
                          tg_ci_fly* out);
 /** The same for an operator of few elements, such as J^2: those that are zero take no time, and are

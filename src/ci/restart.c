@@ -53,6 +53,8 @@ static uint64_t describe(const tg_ci_problem* p, int states, facts* f) {
   add(f, nucleus ? "two_m" : "two_sz", nucleus ? "2M" : "2Sz", "%d", p->two_m);
   add(f, "symmetries", nucleus ? "the parities (1 +, 2 -, 3 both)" : "the irreps (a bit for each)",
       "%u", symmetries);
+  add(f, "two_j", nucleus ? "2J, if only one (-1: all)" : "2S, if only one (-1: all)", "%d",
+      p->two_j);
   add(f, "states", "the number of states", "%d", states);
   add(f, "orbitals", "the orbitals (their digest)", "%016llx", (unsigned long long)orbitals);
   add(f, "restrictions", "the restrictions of the space (their digest)", "%016llx",
@@ -61,8 +63,12 @@ static uint64_t describe(const tg_ci_problem* p, int states, facts* f) {
       nucleus ? "the Hamiltonian: interaction, scaling, hw or beta-cm (its digest)"
               : "the Hamiltonian: the integrals (their digest)",
       "%016llx", (unsigned long long)hamiltonian);
-  const uint64_t all[] = {hamiltonian, restrictions, (uint64_t)p->particles[0],
-                          (uint64_t)p->particles[1], (uint64_t)(int64_t)p->two_m};
+  const uint64_t all[] = {hamiltonian,
+                          restrictions,
+                          (uint64_t)p->particles[0],
+                          (uint64_t)p->particles[1],
+                          (uint64_t)(int64_t)p->two_m,
+                          (uint64_t)(int64_t)p->two_j};
   return tg_ci_digest(0, all, sizeof all / sizeof *all);
 }
 
@@ -106,13 +112,15 @@ static tg_status check_text(const tg_text_file* file, const char* path, const fa
   return TG_OK;
 }
 
-static tg_status state_path(const tg_ci_problem* p, const char* path, unsigned symmetry,
+static tg_status state_path(const tg_ci_problem* p, const char* path, unsigned symmetry, int round,
                             char* out) {
   int used;
+  char behind[WORD] = "";
+  if (round > 0) snprintf(behind, sizeof behind, ".lift%d", round);
   if (p->kind == TG_CI_NUCLEUS)
-    used = snprintf(out, PATH_SIZE, "%s.parity%c", path, symmetry ? '-' : '+');
+    used = snprintf(out, PATH_SIZE, "%s.parity%c%s", path, symmetry ? '-' : '+', behind);
   else
-    used = snprintf(out, PATH_SIZE, "%s.irrep%u", path, symmetry + 1);
+    used = snprintf(out, PATH_SIZE, "%s.irrep%u%s", path, symmetry + 1, behind);
   if (used < 0 || used >= PATH_SIZE)
     return tg_fail(TG_ERR_INPUT, "%s: the name of a restart file is too long", path);
   return TG_OK;
@@ -133,7 +141,7 @@ tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, do
     return status;
   }
   for (size_t s = 0; s < problem->sector_count; s++) {
-    TG_TRY(state_path(problem, path, problem->sectors[s], state));
+    TG_TRY(state_path(problem, path, problem->sectors[s], 0, state));
     if (tg_path_exists(state))
       return tg_fail(
           TG_ERR_INPUT,
@@ -147,7 +155,8 @@ tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, do
 void tg_ci_restart_remove(const tg_ci_problem* problem, const char* path) {
   char state[PATH_SIZE];
   for (size_t s = 0; s < problem->sector_count; s++)
-    if (state_path(problem, path, problem->sectors[s], state) == TG_OK) unlink(state);
+    for (int round = 0; round < TG_CI_RESTART_ROUNDS; round++)
+      if (state_path(problem, path, problem->sectors[s], round, state) == TG_OK) unlink(state);
   unlink(path);
 }
 
@@ -203,13 +212,13 @@ tg_status tg_ci_restart_solve(const tg_ci_restart* restart, size_t sector,
   tg_eigen_solver* solver = NULL;
   tg_eigen_problem marked = *problem;
   tg_eigen_params with = *params;
-  const uint64_t symmetry = restart->problem->sectors[sector];
-  TG_TRY(state_path(restart->problem, restart->path, (unsigned)symmetry, path));
+  const uint64_t part[] = {restart->problem->sectors[sector], (uint64_t)restart->round};
+  TG_TRY(state_path(restart->problem, restart->path, (unsigned)part[0], restart->round, path));
   watch w = {.restart = restart,
              .caller = params,
              .path = path,
              .next = tg_time_now() + restart->interval_s};
-  marked.fingerprint = tg_ci_digest(restart->digest, &symmetry, 1);
+  marked.fingerprint = tg_ci_digest(restart->digest, part, 2);
   with.progress = watched;
   with.interrupted = stop_asked;
   with.context = &w;

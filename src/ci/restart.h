@@ -3,7 +3,9 @@
  *
  * A restart file is a text that says of which problem it is; beside it, under the same name with
  * `.parity+` or `.irrep3` behind it, lies the eigen-solver's state of each sector that was begun
- * (docs/eigen.md). States are written every so often, when a sector's states are found, and when
+ * (docs/eigen.md). The search for states of one J may take several rounds, with H lifted higher:
+ * the state of round 1 has `.lift1` behind that, and so on; going on, rounds that were through are
+ * so at once. States are written every so often, when a sector's states are found, and when
  * the run is interrupted; the results are those of a run that was never stopped, bit for bit. */
 #ifndef TG_CI_RESTART_H
 #define TG_CI_RESTART_H
@@ -17,6 +19,7 @@ typedef struct tg_ci_restart {
   double interval_s; /* between two states on disk, at least */
   bool goes_on;      /* the file was there */
   uint64_t digest;   /* of the problem */
+  int round;         /* of solve.h's search for states of one J: each is a run of its own */
 } tg_ci_restart;
 
 /** Looks for the file. There: checks that it is of this problem (TG_ERR_INPUT says what differs).
@@ -24,7 +27,9 @@ typedef struct tg_ci_restart {
 tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, double interval_s,
                               int states, tg_ci_restart* out);
 
-/** tg_eigen_solve for a sector, from its saved state where there is one. */
+enum { TG_CI_RESTART_ROUNDS = 6 };
+
+/** tg_eigen_solve for a sector (and round), from its saved state where there is one. */
 tg_status tg_ci_restart_solve(const tg_ci_restart* restart, size_t sector,
                               const tg_eigen_problem* problem, const tg_eigen_params* params,
                               tg_eigen_result* out);

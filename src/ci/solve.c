@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/timer.h"
@@ -25,7 +24,6 @@ enum { USUAL_STATES = 10, USUAL_RESTART_S = 900, MOST_CLOSE = 32 /* levels parte
 
 /* How far the next higher J or S is lifted at first, MeV or Ha (lift.h). */
 static const double first_lift[] = {[TG_CI_NUCLEUS] = 10, [TG_CI_MOLECULE] = 2};
-enum { MOST_ROUNDS = 6 };
 
 static const double usual_tolerance[] = {[TG_CI_NUCLEUS] = 1e-4, [TG_CI_MOLECULE] = 1e-5};
 
@@ -33,8 +31,8 @@ static const double usual_tolerance[] = {[TG_CI_NUCLEUS] = 1e-4, [TG_CI_MOLECULE
 typedef struct run {
   const tg_ci_problem* problem;
   const tg_ci_solve_params* params;
-  uint64_t memory;
-  size_t sector; /* at work */
+  uint64_t memory; /* that is left beside the results of earlier sectors */
+  size_t sector;   /* at work */
   tg_ci_restart restart;
 } run;
 
@@ -62,28 +60,15 @@ int tg_ci_twice(double squared) {
 /* ---- memory ---- */
 
 static uint64_t memory_of(const tg_ci_solve_params* params) {
+  const uint64_t free = tg_memory_free();
   if (params->memory) return params->memory;
-  const long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (uint64_t)(0.8 * (double)pages * (double)size) : UINT64_MAX;
-}
-
-/* A line of /proc/self/status in bytes; 0 where there is none. */
-static uint64_t process_bytes(const char* name) {
-  char line[256];
-  unsigned long long kilobytes = 0;
-  const size_t length = strlen(name);
-  FILE* stream = fopen("/proc/self/status", "r");
-  while (stream && fgets(line, sizeof line, stream))
-    if (strncmp(line, name, length) == 0) kilobytes = strtoull(line + length, NULL, 10);
-  if (stream) fclose(stream);
-  return 1024 * (uint64_t)kilobytes;
+  return free == UINT64_MAX ? free : (uint64_t)(0.8 * (double)free);
 }
 
 /* What was freed is there for what comes, and must not be counted twice. */
 static void note_process(tg_ci_need* need) {
   tg_memory_trim();
-  need->process = process_bytes("VmRSS:");
-  need->highest = process_bytes("VmHWM:");
+  need->process = tg_memory_held(&need->highest);
 }
 
 static tg_status no_product(void* context, int k, const double* x, double* y, size_t ld) {
@@ -111,7 +96,8 @@ static tg_eigen_params eigen_params(const run* r, const tg_ci_need* need, uint64
  * with which it works do not fit. */
 static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dimension,
                               uint64_t* bytes) {
-  const uint64_t room = r->memory > need->space ? r->memory - need->space : 0;
+  const uint64_t others = need->space + need->tables;
+  const uint64_t room = r->memory > others ? r->memory - others : 0;
   const tg_eigen_problem problem = {.n = (size_t)dimension, .apply = no_product};
   if (room == 0 || dimension > room / sizeof(double))
     return tg_fail(TG_ERR_MACHINE,
@@ -143,12 +129,32 @@ static tg_status need_of_space(const run* r, tg_ci_need* need) {
   return vectors_need(r, need, dimension, &need->vectors);
 }
 
+/* What stays of a sector: its states and strings. */
+static uint64_t results_bytes(const tg_ci_problem* p, const tg_ci_need* need) {
+  return need->space +
+         (uint64_t)need->states * sizeof(double) * tg_ci_problem_dimension(p, need->symmetry);
+}
+
+static void take_memory(run* r, uint64_t bytes) {
+  r->memory -= bytes < r->memory ? bytes : r->memory - 1;
+}
+
 static tg_ci_operator_params operator_params(const run* r, const tg_ci_need* need) {
   const uint64_t others = need->space + need->vectors;
   /* at least one byte: 0 would stand for a choice */
   return (tg_ci_operator_params){.storage = r->params->storage,
                                  .memory = r->memory > others ? r->memory - others : 1,
+                                 .later = need->vectors,
                                  .threads = r->params->threads};
+}
+
+/* The vectors leave room for the tables, which are known once the strings are there. */
+static tg_status need_of_tables(const run* r, const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                tg_ci_need* need) {
+  const tg_ci_operator_params params = operator_params(r, need);
+  uint64_t making;
+  TG_TRY(tg_ci_operator_tables(h, space, &params, &need->tables, &making));
+  return vectors_need(r, need, space->dimension, &need->vectors);
 }
 
 /* A stored matrix multiplies four vectors in little more time than one, which pays for the products
@@ -168,6 +174,8 @@ static void set_peak(tg_ci_need* need) {
   const bool stored = f->storage == TG_CI_STORAGE_STORED;
   const uint64_t more = stored && need->vectors < f->tables ? f->tables : need->vectors;
   need->peak = need->process + need->space + more + (stored ? f->stored_bytes : f->tables);
+  const uint64_t making = need->process + need->space + f->making;
+  if (need->peak < making) need->peak = making;
   if (need->peak < need->highest) need->peak = need->highest;
 }
 
@@ -194,7 +202,7 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
       .context = op,
       .apply = multiply,
       .diagonal = r->problem->kind == TG_CI_MOLECULE ? tg_ci_operator_diagonal(op) : NULL};
-  tg_eigen_params e = eigen_params(r, &s->need, r->memory - s->need.space);
+  tg_eigen_params e = eigen_params(r, &s->need, r->memory - s->need.space - s->need.tables);
   if (r->params->progress) e.progress = report;
   if (r->params->interrupted) e.interrupted = stop_asked;
   e.context = r;
@@ -328,9 +336,10 @@ done:
 /* Steps 2 and 3 with this operator, whose states are those of H. */
 static tg_status diagonalise(run* r, const tg_ci_hamiltonian* h, tg_ci_sector* s) {
   tg_ci_operator* op = NULL;
-  const tg_ci_operator_params params = operator_params(r, &s->need);
   const double start = tg_time_now();
   tg_status status = TG_OK;
+  TG_TRY(need_of_tables(r, h, s->space, &s->need));
+  const tg_ci_operator_params params = operator_params(r, &s->need);
   TG_TRY_GOTO(tg_ci_operator_create(h, s->space, &params, &op), done);
   s->need.facts = tg_ci_operator_facts_of(op);
   choose_block(r, &s->need);
@@ -354,8 +363,9 @@ static tg_status diagonalise_one_spin(run* r, tg_ci_sector* s) {
                                  .space = s->space,
                                  .threads = r->params->threads};
   double strength = first_lift[p->kind] / (2 * j + 2);
-  for (int round = 0; round < MOST_ROUNDS; round++) {
+  for (int round = 0; round < TG_CI_RESTART_ROUNDS; round++) {
     tg_ci_hamiltonian* search = NULL;
+    r->restart.round = round;
     bool pure = false;
     TG_TRY(tg_ci_lift(&lifting, strength, &search));
     tg_status status = diagonalise(r, search, s);
@@ -384,6 +394,7 @@ static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
   start = tg_time_now();
   TG_TRY(label_levels(r, s, spectrum)); /* 4, 5 */
   s->labels_s = tg_time_now() - start;
+  take_memory(r, results_bytes(r->problem, &s->need));
   return TG_OK;
 }
 
@@ -443,32 +454,33 @@ static int threads_of(const tg_ci_solve_params* params) {
   return params->threads > 0 ? params->threads : count;
 }
 
-/* What stays of the sectors before this one: their states and strings. */
-static tg_status add_results(const run* r, tg_ci_need* need) {
+/* What stays of the sectors before this one. */
+static tg_status add_results(run* r, tg_ci_need* need) {
   for (size_t s = 0; s < r->sector; s++) {
-    const run other = {
-        .problem = r->problem, .params = r->params, .memory = r->memory, .sector = s};
+    run other = *r;
     tg_ci_need n = {0};
+    other.sector = s;
     TG_TRY(need_of_space(&other, &n));
-    need->process += n.space + (uint64_t)n.states * sizeof(double) *
-                                   tg_ci_problem_dimension(r->problem, n.symmetry);
+    need->process += results_bytes(r->problem, &n);
+    take_memory(r, results_bytes(r->problem, &n));
   }
   return TG_OK;
 }
 
 tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
                                size_t sector, tg_ci_need* out) {
-  const run r = {
-      .problem = problem, .params = params, .memory = memory_of(params), .sector = sector};
+  run r = {.problem = problem, .params = params, .memory = memory_of(params), .sector = sector};
   tg_ci_need need = {0};
   tg_ci_space* space = NULL;
   note_process(&need);
-  TG_TRY(need_of_space(&r, &need));
   TG_TRY(add_results(&r, &need));
+  TG_TRY(need_of_space(&r, &need));
   const tg_ci_space_params wanted = space_of(problem, need.symmetry);
-  const tg_ci_operator_params of_operator = operator_params(&r, &need);
   TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));
-  const tg_status status = tg_ci_operator_estimate(problem->h, space, &of_operator, &need.facts);
+  tg_status status = need_of_tables(&r, problem->h, space, &need);
+  const tg_ci_operator_params of_operator = operator_params(&r, &need);
+  if (status == TG_OK)
+    status = tg_ci_operator_estimate(problem->h, space, &of_operator, &need.facts);
   tg_ci_space_free(space);
   TG_TRY(status);
   choose_block(&r, &need);
@@ -486,12 +498,6 @@ tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* pa
   const double start = tg_time_now();
   size_t room = 0;
   TG_TRY(check_states(problem, params, &room));
-  if (params->restart && problem->two_j >= 0)
-    return tg_fail(TG_ERR_INPUT,
-                   "a run for one %s cannot be saved: it may start again with a higher lift; leave "
-                   "--restart away, or %s",
-                   problem->kind == TG_CI_NUCLEUS ? "J" : "S",
-                   problem->kind == TG_CI_NUCLEUS ? "--j" : "--spin");
   if (params->restart)
     TG_TRY(tg_ci_restart_begin(problem, params->restart,
                                params->restart_s > 0 ? params->restart_s : USUAL_RESTART_S,

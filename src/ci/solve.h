@@ -16,7 +16,7 @@ typedef struct tg_ci_solve_params {
   int states;       /* of each sector; 0: ten, or as many as there are */
   double tolerance; /* of residuals, MeV or Ha; 0: 1e-4 MeV, 1e-5 Ha */
   tg_ci_storage storage;
-  uint64_t memory; /* bytes for all of it; 0: 80 % of what the machine has free */
+  uint64_t memory; /* bytes beyond what the process holds; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
   tg_eigen_check check;
   const char* restart; /* a file to go on from, and to write (ci/restart.h). NULL: none */
@@ -37,6 +37,7 @@ typedef struct tg_ci_need {
   uint64_t process; /* bytes the process has before: inputs, operators, results of other sectors */
   uint64_t highest; /* and the most it had so far */
   uint64_t space;   /* bytes of the strings */
+  uint64_t tables;  /* bytes of the operator's tables, roughly; facts has what they took */
   uint64_t vectors; /* bytes of the eigen-solver */
   uint64_t peak;    /* bytes of all at once */
   tg_ci_operator_facts facts;

@@ -56,9 +56,9 @@ static const tg_ci_link* still_link(const tg_ci_jumps* jumps, const tg_ci_target
 
 /* What the particles of the other species (list) add to the jump of a code. */
 static double field(const tg_ci_fly* f, int species, uint32_t code, const uint16_t* list) {
-  const double* of = species ? f->still_a + (code >> 1) * f->orbitals[0]
-                             : f->still_b + (code >> 1) * f->orbitals[1];
+  const double* of = tg_ci_fly_field(f, species, code >> 1);
   double sum = 0;
+  if (!of) return 0;
   for (int k = 0; k < f->space->strings[1 - species].particles; k++) sum += of[list[k]];
   return code & 1 ? -sum : sum;
 }

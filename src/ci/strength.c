@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "ci/angular.h"
 #include "ci/density.h"
@@ -105,6 +106,8 @@ static tg_status recur(const tg_ci_operator* op, desk* d, double* v, int steps, 
   double scale = 0;
   for (*used = 0; *used < steps;) {
     const int k = *used;
+    if (tg_interrupt_requested())
+      return tg_fail(TG_ERR_INTERRUPTED, "interrupted at step %d of %d of Lanczos", k + 1, steps);
     double *at = v + (size_t)k * ld, *next = at + ld;
     TG_TRY(tg_ci_operator_apply(op, 1, at, next, ld));
     memset(next + d->rows.used, 0, (ld - d->rows.used) * sizeof *next);

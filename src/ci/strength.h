@@ -70,7 +70,8 @@ tg_status tg_ci_strength_apply(const tg_ci_hamiltonian* h, const tg_ci_model* mo
 
 /** n steps of Lanczos from start (norm 1): the tridiagonal matrix's diagonal: [n] and side: [n]
  * (side[k] connects k and k + 1). *used: steps that were possible. start: [dimension] of op.
- * Full reorthogonalisation: n + 1 vectors are kept. */
+ * Full reorthogonalisation: n + 1 vectors are kept. TG_ERR_INTERRUPTED between two steps where that
+ * is asked for (base/interrupt.h). */
 tg_status tg_ci_lanczos(const tg_ci_operator* op, size_t dimension, const double* start, int steps,
                         int threads, double* diagonal, double* side, int* used);
 

@@ -54,14 +54,15 @@ static tg_status check_names(const tg_cli_ci_outputs* out) {
   return TG_OK;
 }
 
-static tg_status without_hdf5(const char* option, const char* path) {
+tg_status tg_cli_ci_needs_hdf5(const char* option, const char* path) {
+  if (!path || tg_ci_results_library()) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "%s %s: this throng was built without HDF5, which the file needs; install "
                  "libhdf5-dev and build again",
                  option, path);
 }
 
-static void join_words(int argc, char** argv, char* out, size_t size) {
+void tg_cli_ci_command(int argc, char** argv, char* out, size_t size) {
   size_t used = (size_t)snprintf(out, size, "throng");
   for (int i = 0; i < argc && used < size; i++)
     used += (size_t)snprintf(out + used, size - used, " %s", argv[i]);
@@ -71,9 +72,9 @@ tg_status tg_cli_ci_outputs_open(const tg_cli_ci_output_options* o, int argc, ch
                                  tg_cli_ci_outputs* out) {
   const bool hdf5 = tg_ci_results_library() != NULL, all = o->folder != NULL;
   memset(out, 0, sizeof *out);
-  join_words(argc, argv, out->command, sizeof out->command);
-  if (o->wave && !hdf5) return without_hdf5("--wave", o->wave);
-  if (o->arrays && !hdf5) return without_hdf5("--arrays", o->arrays);
+  tg_cli_ci_command(argc, argv, out->command, sizeof out->command);
+  TG_TRY(tg_cli_ci_needs_hdf5("--wave", o->wave));
+  TG_TRY(tg_cli_ci_needs_hdf5("--arrays", o->arrays));
   if (o->force && !all)
     return tg_fail(TG_ERR_INPUT, "--force is about the files of a folder: give one (-o FOLDER)");
   const char *json = all ? "levels.json" : NULL, *picture = all ? "levels.svg" : NULL;

@@ -22,6 +22,11 @@ typedef struct tg_cli_ci_outputs {
   char command[4096];
 } tg_cli_ci_outputs;
 
+/** "throng" and the verb's arguments, for the record. */
+void tg_cli_ci_command(int argc, char** argv, char* out, size_t size);
+/** TG_ERR_MACHINE where path is given and this throng was built without HDF5. */
+tg_status tg_cli_ci_needs_hdf5(const char* option, const char* path);
+
 /** What is to be written where, and whether this throng can. argc, argv: the verb's, for the
  * record. */
 tg_status tg_cli_ci_outputs_open(const tg_cli_ci_output_options* options, int argc, char** argv,

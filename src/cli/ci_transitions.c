@@ -7,13 +7,15 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "ci/tables_file.h"
 #include "ci/wave_file.h"
 #include "cli/ci_observables.h"
+#include "cli/ci_output.h"
 #include "cli/ci_report.h"
 #include "cli/cli.h"
 
 typedef struct fields {
-  const char *from, *to, *json_file;
+  const char *from, *to, *json_file, *arrays;
   tg_cli_ci_observable_options observables;
   int threads;
   bool json;
@@ -30,6 +32,8 @@ static const tg_cli_option options[] = {
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print JSON", false},
     {"json-file", 0, TG_CLI_TEXT, offsetof(fields, json_file), "FILE",
      "write the JSON into a file, beside the table", false},
+    {"arrays", 0, TG_CLI_TEXT, offsetof(fields, arrays), "FILE",
+     "write what --observables gave: tables, and arrays too large for one (HDF5)", false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
 
@@ -145,8 +149,9 @@ static void write_json(FILE* out, const side* from, const side* to, const tg_ci_
   tg_json_close_object(&json);
 }
 
-static tg_status write_results(const fields* f, const side* from, const side* to,
-                               const tg_ci_tables* tables) {
+static tg_status write_results(const fields* f, const char* command, const side* from,
+                               const side* to, const tg_ci_tables* tables) {
+  if (f->arrays) TG_TRY(tg_ci_tables_write(f->arrays, tables, command));
   if (f->json_file) {
     tg_new_file file;
     TG_TRY(tg_new_file_open(f->json_file, &file));
@@ -178,18 +183,33 @@ static tg_status observe(const fields* f, const side* from, const side* to, tg_c
   return status;
 }
 
+/* What would be refused after the work is refused before it. */
+static tg_status check_files(const fields* f) {
+  TG_TRY(tg_cli_ci_needs_hdf5("--arrays", f->arrays));
+  if (f->json_file) TG_TRY(tg_new_file_check(f->json_file));
+  if (f->arrays) TG_TRY(tg_new_file_check(f->arrays));
+  const char* all[] = {f->json_file, f->from, f->to};
+  for (size_t i = 0; f->arrays && i < sizeof all / sizeof *all; i++)
+    if (all[i] && tg_path_same(f->arrays, all[i]))
+      return tg_fail(TG_ERR_INPUT, "%s: is to be two files at once; give them different names",
+                     f->arrays);
+  return TG_OK;
+}
+
 static tg_status run(int argc, char** argv) {
   fields f = {.threads = 0};
   side from, to;
   tg_ci_tables tables = {0};
+  char command[4096];
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   if (!tg_cli_speaks()) return TG_OK;
-  if (f.json_file) TG_TRY(tg_new_file_check(f.json_file));
+  TG_TRY(check_files(&f));
+  tg_cli_ci_command(argc, argv, command, sizeof command);
   TG_TRY(side_open(f.from, &from));
   tg_status status = side_open(f.to, &to);
   if (status == TG_OK) {
     status = observe(&f, &from, &to, &tables);
-    if (status == TG_OK) status = write_results(&f, &from, &to, &tables);
+    if (status == TG_OK) status = write_results(&f, command, &from, &to, &tables);
     side_close(&to);
   }
   tg_ci_tables_free(&tables);

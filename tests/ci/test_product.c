@@ -14,7 +14,7 @@
 #include "ci/omp/kernels.h"
 #include "ci/product_fly.h"
 #include "ci/ref/product.h"
-#include "ci/shells.h"
+#include "ci/random_h.h"
 
 /* Sums of at most n terms, each at most the product of the largest factors, in another order: an
  * error of n DBL_EPSILON times the sum of the terms' sizes is never reached. */
@@ -65,14 +65,6 @@ static void check(const tg_ci_hamiltonian* h, const tg_ci_space_params* params) 
   tg_free(expected);
   tg_ci_fly_free(&f);
   tg_ci_space_free(s);
-}
-
-static tg_ci_hamiltonian* random_h(size_t na, const tg_ci_orbital* a, size_t nb,
-                                   const tg_ci_orbital* b, uint64_t seed) {
-  tg_ci_hamiltonian* h = NULL;
-  assert_int_equal(tg_ci_hamiltonian_create(na, a, nb, b, &h), TG_OK);
-  assert_int_equal(shell_fill(h, seed), TG_OK);
-  return h;
 }
 
 /* Two parities, several j, and another shell for B; every number of particles. */

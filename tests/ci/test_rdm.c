@@ -17,7 +17,7 @@
 #include "ci/overlap.h"
 #include "ci/rdm.h"
 #include "ci/ref/product.h"
-#include "ci/shells.h"
+#include "ci/random_h.h"
 
 static void ok(tg_status status) {
   if (status != TG_OK) fail_msg("%s", tg_last_error());
@@ -139,14 +139,6 @@ static void check_sums(const tg_ci_hamiltonian* h, const tg_ci_space* s) {
   tg_free(x);
   tg_free(y);
   tg_free(hx);
-}
-
-static tg_ci_hamiltonian* random_h(size_t na, const tg_ci_orbital* a, size_t nb,
-                                   const tg_ci_orbital* b, uint64_t seed) {
-  tg_ci_hamiltonian* h = NULL;
-  ok(tg_ci_hamiltonian_create(na, a, nb, b, &h));
-  ok(shell_fill(h, seed));
-  return h;
 }
 
 /* Two parities, several j, another shell for B. */

@@ -94,6 +94,37 @@ static void nuclei(void** state) {
   tg_ci_input_free(&input);
 }
 
+/* States of one J: several rounds where the first lift is not enough, each a run of its own. */
+static void one_spin(void** state) {
+  (void)state;
+  if (without_lapack()) skip();
+  tg_ci_input input = read_file("builtin:ckpot");
+  tg_ci_problem problem;
+  tg_ci_problem_params params = tg_ci_problem_defaults();
+  tg_ci_solve_params how = tg_ci_solve_defaults();
+  params.protons = params.neutrons = 3;
+  params.two_j = 2;
+  how.states = 4;
+  assert_ok(tg_ci_problem_make(&input, &params, &problem));
+  stop_everywhere(&problem, how, 300);
+  /* the files are of that J alone */
+  how.restart = PLACE;
+  how.interrupted = stop;
+  calls_left = 3;
+  tg_ci_spectrum spectrum;
+  assert_int_equal(tg_ci_solve(&problem, &how, &spectrum), TG_ERR_INTERRUPTED);
+  tg_ci_problem_free(&problem);
+  params.two_j = TG_CI_UNSET;
+  params.two_m = 2;
+  how.interrupted = NULL;
+  assert_ok(tg_ci_problem_make(&input, &params, &problem));
+  assert_int_equal(tg_ci_solve(&problem, &how, &spectrum), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "2J, if only one"));
+  tg_ci_restart_remove(&problem, PLACE);
+  tg_ci_problem_free(&problem);
+  tg_ci_input_free(&input);
+}
+
 /* Several irreps, one after the other; Davidson. */
 static void molecules(void** state) {
   (void)state;
@@ -150,6 +181,7 @@ static void less_memory(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nuclei),
+      cmocka_unit_test(one_spin),
       cmocka_unit_test(molecules),
       cmocka_unit_test(less_memory),
   };

@@ -14,7 +14,7 @@
 
 #include "ci/operator.h"
 #include "ci/ref/product.h"
-#include "ci/shells.h"
+#include "ci/random_h.h"
 #include "ci/stored.h"
 
 typedef struct entry {
@@ -180,14 +180,6 @@ static void check(const tg_ci_hamiltonian* h, const tg_ci_space_params* params, 
   tg_ci_space_free(space);
 }
 
-static tg_ci_hamiltonian* random_h(size_t na, const tg_ci_orbital* a, size_t nb,
-                                   const tg_ci_orbital* b, uint64_t seed) {
-  tg_ci_hamiltonian* h = NULL;
-  assert_int_equal(tg_ci_hamiltonian_create(na, a, nb, b, &h), TG_OK);
-  assert_int_equal(shell_fill(h, seed), TG_OK);
-  return h;
-}
-
 static void small_spaces(void** state) {
   (void)state;
   tg_ci_orbital a[16], b[16];
@@ -317,13 +309,22 @@ static void operators_agree(void** state) {
     tg_ci_operator_free(op);
   }
   tg_ci_operator* op = NULL;
-  tg_ci_operator_params wanted = {.storage = TG_CI_STORAGE_STORED, .memory = 100000, .threads = 1};
+  tg_ci_operator_params wanted = {.storage = TG_CI_STORAGE_STORED, .threads = 1};
+  tg_ci_operator_facts facts;
+  assert_int_equal(tg_ci_operator_estimate(h, space, &wanted, &facts), TG_OK);
+  wanted.memory = facts.tables + facts.stored_bytes - 1;
+  assert_true(facts.making <= wanted.memory);
   assert_int_equal(tg_ci_operator_create(h, space, &wanted, &op), TG_ERR_MACHINE);
   assert_non_null(strstr(tg_last_error(), "--storage fly"));
   wanted.storage = TG_CI_STORAGE_AUTO;
   assert_int_equal(tg_ci_operator_create(h, space, &wanted, &op), TG_OK);
   assert_int_equal(tg_ci_operator_facts_of(op).storage, TG_CI_STORAGE_FLY);
   tg_ci_operator_free(op);
+  /* not even the tables fit: known before they are made */
+  wanted.memory = facts.tables / 4;
+  assert_int_equal(tg_ci_operator_create(h, space, &wanted, &op), TG_ERR_MACHINE);
+  assert_non_null(strstr(tg_last_error(), "the tables of the Hamiltonian"));
+  assert_int_equal(tg_ci_operator_estimate(h, space, &wanted, &facts), TG_ERR_MACHINE);
   tg_free(x);
   tg_free(y);
   tg_free(first);

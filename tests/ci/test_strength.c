@@ -10,6 +10,7 @@
 /* clang-format on */
 #include <stdlib.h>
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "brute.h"
 #include "ci/angular.h"
@@ -287,6 +288,10 @@ static void what_cannot_be(void** state) {
                                .final = space_of_level(&s),
                                .steps = 2};
   assert_int_equal(tg_ci_strength_make(&q, &found), TG_ERR_NUMERICS);
+  q.two_j = 4;
+  tg_interrupt_request(true);
+  assert_int_equal(tg_ci_strength_make(&q, &found), TG_ERR_INTERRUPTED);
+  tg_interrupt_request(false);
   q.steps = 0;
   assert_int_equal(tg_ci_strength_make(&q, &found), TG_ERR_INPUT);
   tg_ci_transition_free(&m1);

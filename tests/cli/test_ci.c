@@ -195,6 +195,7 @@ static void mistakes_are_refused(void** state) {
       {"-i usdb --neutrons 2 --memory 0", 2, "--memory 0"},
       {"-i usdb --protons 4 --neutrons 4 --memory 1e-4", 3, "may be used"},
       {"-i usdb --protons 4 --neutrons 4 --memory 0.03 --storage stored", 3, "--storage fly"},
+      {"-i usdb --protons 2 --neutrons 2 --memory 0.0003 --storage fly", 3, "by itself"},
       {"-i usdb --neutrons 2 --hw -5", 2, "hw"},
       {"-i usdb --neutrons 2 --nmax -1", 2, "nmax -1"},
       {"-i usdb --neutrons 2 --beta-cm 1", 2, "without a core"},

@@ -315,7 +315,7 @@ static void mistakes_of_nuclei(void** state) {
       {"-i usdb --neutrons 2 --spin 1", 2, "--j in place of --spin"},
       {"-i usdb --neutrons 2 --excitations 0 --j 1", 2, "no state has J = 1"},
       {"-i ckpot --neutrons 1 --j 1/2 --parity +", 2, "--parity -"},
-      {"-i usdb --protons 6 --neutrons 6 --j 0 --memory 0.001", 3, "may take"},
+      {"-i usdb --protons 6 --neutrons 6 --j 0 --memory 0.001", 3, "may be used"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refuse(&cases[i]);
 }
@@ -389,6 +389,18 @@ static void wrong_labels(void** state) {
   refuse(&(mistake){words, 2,
                     "labels.fcidump:5: the integral h(2,1) = 0.05 is between orbitals of "
                     "irreps 5 and 1"});
+  /* numbers that are none of Molpro's: no symmetry, and not even irrep 1 */
+  stream = fopen(path, "w");
+  assert_non_null(stream);
+  fputs(
+      "&FCI NORB=2,NELEC=2,MS2=0,ORBSYM=1,11,ISYM=1 &END\n0.7 1 1 1 1\n-1.2 1 1 0 0\n"
+      "-0.4 2 2 0 0\n0.3 0 0 0 0\n",
+      stream);
+  fclose(stream);
+  snprintf(words, sizeof words, "-i '%s' --irrep 1", path);
+  refuse(&(mistake){words, 2, "numbers other than Molpro's 1 to 8"});
+  snprintf(words, sizeof words, "-i '%s' --states 4", path);
+  assert_int_equal(energies_of(words, "Ha", energies), 4);
   scratch_remove(folder);
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include "base/units.h"
 #include "ci/results_file.h"
 #include "ci_run.h"
 
@@ -62,11 +63,11 @@ static void nuclei(void** state) {
         "sp.h2 --protons 2 --neutrons 2 --nmax 0 --hw 20 --trel --states 1 "
         "--observables radii,strength:e1:5");
   /* sqrt(9/8 b^2), and 3/4 hw of each nucleon less that of the centre of mass */
-  ci_close(ci_first("r_matter_fm"), sqrt(1.125 * 41.47 / 20), 1e-10, "radius");
+  ci_close(ci_first("r_matter_fm"), sqrt(1.125 * TG_HBAR2_PER_NUCLEON / 20), 1e-10, "radius");
   ci_close(ci_first("T_rel_MeV"), 45, 1e-10, "kinetic energy");
   /* e r Y1 with charges 1/2 and -1/2 on four nucleons: 4 (1/4) 3/(4 pi) (3/2) b^2, all of which
      leads to the p shell that the space of the other parity has */
-  const double total = 0.375 * 41.47 / 20 * 3 / acos(-1);
+  const double total = 0.375 * TG_HBAR2_PER_NUCLEON / 20 * 3 / acos(-1);
   ci_close(ci_first("B_total"), total, 1e-9, "E1");
   ci_close(ci_first("sum_rule"), total, 1e-9, "E1");
   solve(

@@ -141,6 +141,7 @@ static tg_status read_labels(dump* d, tg_ci_integrals* g, tg_ci_notes* notes) {
       return tg_fail_at(entry->place, "found '%s' in ORBSYM; expected whole numbers", word);
     if (label < 1 || label > MOLPRO_LABELS) {
       g->symmetry = false;
+      g->foreign_labels = true;
       memset(g->label, 0, g->orbitals);
       return tg_ci_note(notes,
                         "%s: ORBSYM holds %d, which is none of Molpro's labels 1 to %d; the labels "

@@ -190,7 +190,8 @@ static void still_b(const tg_fly_job* j) {
       uint32_t begin, end;
       tg_fly_jumps(j, t, o, &begin, &end);
       if (begin == end) continue;
-      const double* field = f->still_b + t->op[o] * f->orbitals[1];
+      const double* field = tg_ci_fly_field(f, 0, t->op[o]);
+      if (!field) continue;
       for (size_t c = 0; c < stride; c++) {
         const uint16_t* list = tg_ci_string(sb, first_b + c);
         double sum = 0;
@@ -215,6 +216,7 @@ static void still_a(const tg_fly_job* j) {
   const tg_ci_target* t = &f->jumps[1].targets[j->block->b];
   const tg_ci_strings* sa = &f->space->strings[0];
   size_t first;
+  if (f->fields[1].rows == 1) return; /* nothing but zeros */
   const size_t links = tg_ci_links_of(t, tg_ci_channel_still(&f->jumps[1]), &first);
   for (size_t l = first; l < first + links; l++) {
     const tg_ci_link* link = &t->links[l];
@@ -225,8 +227,9 @@ static void still_a(const tg_fly_job* j) {
       const uint16_t* list = tg_ci_string(sa, sa->classes[j->block->a].begin + i);
       for (size_t o = link->operators; o < link->operators + link->operator_count; o++) {
         const uint32_t b = t->op[o];
+        const double* field = tg_ci_fly_field(f, 1, b);
         double sum = 0;
-        for (int k = 0; k < sa->particles; k++) sum += f->still_a[b * f->orbitals[0] + list[k]];
+        for (int k = 0; field && k < sa->particles; k++) sum += field[list[k]];
         j->w->table[2 * b] = sum;
         j->w->table[2 * b + 1] = -sum;
       }
