@@ -111,8 +111,7 @@ static bool is_asked(const tg_ci_input* input, const tg_ci_problem_params* p) {
   return p->protons != TG_CI_UNSET || p->neutrons != TG_CI_UNSET || p->partition;
 }
 
-/* --memory is for the program with its inputs, which are there by now; the solver gets the rest. */
-static tg_status share_memory(bool needed, tg_ci_solve_params* solve) {
+tg_status tg_cli_ci_share_memory(bool needed, tg_ci_solve_params* solve) {
   const uint64_t held = tg_memory_held(NULL), all = solve->memory;
   if (!all) return TG_OK;
   solve->memory = held < all ? all - held : 1;
@@ -134,7 +133,7 @@ tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_c
   out->asked = is_asked(&out->input, &params);
   if (needed || out->asked)
     TG_TRY_GOTO(tg_ci_problem_make(&out->input, &params, &out->problem), failed);
-  TG_TRY_GOTO(share_memory(needed, &out->solve), failed);
+  if (!needed) TG_TRY_GOTO(tg_cli_ci_share_memory(false, &out->solve), failed);
   return TG_OK;
 failed:
   tg_cli_ci_close(out);

@@ -39,6 +39,9 @@ tg_cli_ci_options tg_cli_ci_defaults(void);
  * particles there are. */
 tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_ci_job* out);
 void tg_cli_ci_close(tg_cli_ci_job* job);
+/** --memory is for the program with its inputs, which are there by now; the solver gets the rest.
+ * needed: it is an error where nothing is left. tg_cli_ci_open does it where it is not. */
+tg_status tg_cli_ci_share_memory(bool needed, tg_ci_solve_params* solve);
 
 /** "4 protons and 4 neutrons outside a core of mass 16 (A = 24)", "5 + 5 electrons". */
 void tg_cli_ci_describe(const tg_ci_problem* problem, char* out, size_t size);
@@ -104,7 +107,7 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
   {"threads", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, threads), "N",                                 \
    "OpenMP threads (default: all processors)", false},                                             \
   {"memory", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, memory_gb), "GB",                            \
-   "that may be used (default: 80 % of what is free)", false}
+   "that the program may take in all (default: 80 % of what is free)", false}
 /* clang-format on */
 
 #endif

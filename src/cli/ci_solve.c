@@ -49,6 +49,7 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
                                          &list, &params),
               done);
   TG_TRY_GOTO(tg_cli_ci_outputs_begin(&f->outputs, job, outputs), done);
+  TG_TRY_GOTO(tg_cli_ci_share_memory(true, &job->solve), done);
   progress.lines = outputs->log;
   job->solve.progress = progress.terminal || progress.lines ? tg_cli_ci_progress_show : NULL;
   job->solve.interrupted = interrupted;

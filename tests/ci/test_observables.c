@@ -146,6 +146,34 @@ static double reduced(tg_ci_density_set* set, size_t i, size_t f, const tg_ci_tr
   return value;
 }
 
+/* Reduced elements with their signs, which fix the phase of a~: Q and mu are those elements times
+ * positive numbers. The two values are another program's for the 2+ of 24Mg. */
+static void signs_of_moments(void** state) {
+  (void)state;
+  nucleus mg;
+  tg_ci_tables tables = {0};
+  tg_ci_density_set *sets[3] = {NULL, NULL, NULL}, *set;
+  tg_ci_transition e2, m1;
+  solve_nucleus("builtin:usdb", 4, 4, 0, 2, &mg);
+  const tg_ci_question q = question_of(&mg, &mg, &tables, sets);
+  const tg_ci_shells* s = &mg.input.model.shells;
+  tg_ci_transition_parameters p = tg_ci_transition_defaults(TG_CI_ELECTRIC, 2, mg.problem.hw);
+  assert_ok(tg_ci_question_densities(&q, 0, &set));
+  p.charge[0] = 1.5;
+  p.charge[1] = 0.5;
+  assert_ok(tg_ci_transition_create(s, &p, &e2));
+  p = tg_ci_transition_defaults(TG_CI_MAGNETIC, 1, mg.problem.hw);
+  assert_ok(tg_ci_transition_create(s, &p, &m1));
+  assert_close(reduced(set, 1, 1, &e2), -22.61868, 5e-5);
+  /* there g factors have more digits than here: (5.586 - 3.826) / 2 is off by 2e-4 */
+  assert_close(reduced(set, 1, 1, &m1), 1.372889, 2e-4);
+  tg_ci_transition_free(&e2);
+  tg_ci_transition_free(&m1);
+  for (int k = 0; k < 3; k++) tg_ci_density_set_free(sets[k]);
+  tg_ci_tables_free(&tables);
+  free_nucleus(&mg);
+}
+
 /* <f||J||i> = d_fi sqrt(J (J+1) (2J+1)), at M = 0 by raised states; and the number of particles,
  * and that of each orbit, <i||n_a||i> = n_a sqrt(2J+1). */
 static void angular_momentum_and_numbers(void** state) {
@@ -469,6 +497,8 @@ int main(void) {
       cmocka_unit_test(magnesium),
       cmocka_unit_test(every_m_gives_the_same),
       cmocka_unit_test(between_two_m),
+      cmocka_unit_test(signs_of_moments),
+      cmocka_unit_test(signs_of_moments),
       cmocka_unit_test(angular_momentum_and_numbers),
       cmocka_unit_test(against_operators_one_by_one),
       cmocka_unit_test(beta_sum_rules),

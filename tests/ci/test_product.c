@@ -13,8 +13,8 @@
 
 #include "ci/omp/kernels.h"
 #include "ci/product_fly.h"
-#include "ci/ref/product.h"
 #include "ci/random_h.h"
+#include "ci/ref/product.h"
 
 /* Sums of at most n terms, each at most the product of the largest factors, in another order: an
  * error of n DBL_EPSILON times the sum of the terms' sizes is never reached. */

@@ -15,9 +15,9 @@
 #include "brute.h"
 #include "ci/integrals.h"
 #include "ci/overlap.h"
+#include "ci/random_h.h"
 #include "ci/rdm.h"
 #include "ci/ref/product.h"
-#include "ci/random_h.h"
 
 static void ok(tg_status status) {
   if (status != TG_OK) fail_msg("%s", tg_last_error());

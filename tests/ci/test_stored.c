@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "ci/operator.h"
-#include "ci/ref/product.h"
 #include "ci/random_h.h"
+#include "ci/ref/product.h"
 #include "ci/stored.h"
 
 typedef struct entry {
