@@ -168,13 +168,17 @@ static tg_status make_sums(work* w) {
   return keep_sums(w, false, table);
 }
 
+static tg_status check(const tg_ci_question* q) {
+  const int protons = more_of(q, 0), neutrons = more_of(q, 1);
+  if (abs(protons) + abs(neutrons) == 1) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "spectroscopic factors are between nuclei that differ by one nucleon; these "
+                 "differ by %d protons and %d neutrons",
+                 abs(protons), abs(neutrons));
+}
+
 static tg_status compute(const tg_ci_question* q) {
   const int more[2] = {more_of(q, 0), more_of(q, 1)};
-  if (more[0] * more[0] + more[1] * more[1] != 1)
-    return tg_ci_tables_note(q->tables,
-                             "spectroscopic factors are between nuclei that differ by one nucleon; "
-                             "these differ by %d protons and %d neutrons",
-                             abs(more[0]), abs(more[1]));
   work w = {.q = q, .shells = &q->initial.problem->input->model.shells};
   w.species = more[0] != 0 ? 0 : 1;
   const bool initial_larger = more[w.species] > 0;
@@ -201,5 +205,6 @@ const tg_ci_observable tg_ci_observable_spectroscopic = {
     .name = "spectroscopic",
     .help = "spectroscopic amplitudes and factors of one nucleon, between nuclei A and A - 1",
     .can = TG_CI_OF_NUCLEI | TG_CI_BETWEEN,
+    .check = check,
     .compute = compute,
 };

@@ -144,10 +144,12 @@ static void print_need(const tg_cli_ci_job* job, size_t sector) {
     printf("%s\n", tg_last_error());
     return;
   }
-  printf("%llu matrix elements, %s; %d lowest levels take about %.4g MB and %.2g s\n",
-         (unsigned long long)n.facts.pairs,
-         n.facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly", n.states,
-         1e-6 * (double)n.peak, fmax(n.seconds, 0.01));
+  printf(
+      "%llu matrix elements, %s; %d lowest levels take about %.4g MB, and about %.2g s on an "
+      "idle machine of this kind\n",
+      (unsigned long long)n.facts.pairs,
+      n.facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly", n.states,
+      1e-6 * (double)n.peak, fmax(n.seconds, 0.01));
 }
 
 static void print(const tg_cli_ci_job* job) {

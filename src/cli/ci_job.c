@@ -26,6 +26,12 @@ static tg_status full_name(const char* word, char** out) {
   const bool known = tg_compare_nocase(word, "usdb") == 0 ||
                      tg_compare_nocase(word, "ckpot") == 0 || strncmp(word, "sdi:", 4) == 0;
   const bool short_form = known && !tg_path_exists(word);
+  if (!known && !strpbrk(word, "./:") && !tg_path_exists(word))
+    return tg_fail(TG_ERR_INPUT,
+                   "%s: there is no file of this name, and no interaction that comes with the "
+                   "program; those are usdb (sd shell), ckpot (p shell) and "
+                   "sdi:ORBITS:STRENGTHS (docs/formats.md)",
+                   word);
   const int length =
       snprintf(name, sizeof name, "%s%s", short_form ? TG_CI_BUILTIN_PREFIX : "", word);
   if (length < 0 || (size_t)length >= sizeof name)

@@ -119,8 +119,8 @@ static tg_status side_open(const char* path, side* s) {
 static void print_side(const char* word, const side* s) {
   char words[256];
   tg_cli_ci_describe(&s->problem, words, sizeof words);
-  printf("%s %s: %s; 2M = %d; %zu levels from %.5f %s\n", word, s->wave.path, words,
-         s->problem.two_m, s->spectrum.level_count,
+  printf("%s %s: %s; 2M = %d; %zu level%s from %.5f %s\n", word, s->wave.path, words,
+         s->problem.two_m, s->spectrum.level_count, s->spectrum.level_count == 1 ? "" : "s",
          s->spectrum.level_count ? s->spectrum.levels[0].energy : 0.0,
          tg_ci_problem_unit(&s->problem));
 }
@@ -168,9 +168,24 @@ static tg_status write_results(const fields* f, const char* command, const side*
   return TG_OK;
 }
 
+/* One-body operators move one particle, spectroscopic amplitudes add or take one. */
+static tg_status check_neighbours(const tg_ci_problem* i, const tg_ci_problem* f) {
+  const int protons = f->particles[0] - i->particles[0];
+  const int neutrons = f->particles[1] - i->particles[1];
+  const bool moved = protons == -neutrons && abs(protons) <= 1;
+  if (i->kind != f->kind || moved || abs(protons) + abs(neutrons) == 1) return TG_OK;
+  if (i->kind == TG_CI_MOLECULE) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "the first file has %d protons and %d neutrons, the second %d and %d: nothing is "
+                 "computed between them. It is between files of one nucleus, of two with a neutron "
+                 "for a proton (gt, fermi, FILE.opme), or with a nucleon more (spectroscopic)",
+                 i->particles[0], i->particles[1], f->particles[0], f->particles[1]);
+}
+
 static tg_status observe(const fields* f, const side* from, const side* to, tg_ci_tables* tables) {
   tg_ci_observable_list list;
   tg_ci_observable_params params;
+  TG_TRY(check_neighbours(&from->problem, &to->problem));
   TG_TRY(tg_cli_ci_observables_open(&f->observables, &from->problem, &to->problem, f->threads,
                                     &list, &params));
   const tg_status status =

@@ -39,8 +39,8 @@ static bool in_group(const tg_cli_verb* verb, const tg_cli_group* group) {
 }
 
 static void write_summary(FILE* out, const char* name, const char* summary) {
-  fprintf(out, "  %-14s", name);
-  write_wrapped(out, summary, 16, 16);
+  fprintf(out, "  %-16s", name);
+  write_wrapped(out, summary, 18, 18);
 }
 
 static void write_option(FILE* out, const tg_cli_option* option) {

@@ -145,7 +145,8 @@ static tg_status read_labels(dump* d, tg_ci_integrals* g, tg_ci_notes* notes) {
       memset(g->label, 0, g->orbitals);
       return tg_ci_note(notes,
                         "%s: ORBSYM holds %d, which is none of Molpro's labels 1 to %d; the labels "
-                        "are not used",
+                        "are not used, and all states are one irrep (PySCF writes Molpro's with "
+                        "fcidump.from_scf(mf, name, molpro_orbsym=True))",
                         entry->place.file, label, MOLPRO_LABELS);
     }
     if (i % step != 0 && g->label[i / step] != label - 1)

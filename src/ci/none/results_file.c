@@ -5,7 +5,8 @@
 static tg_status without(void) {
   return tg_fail(TG_ERR_MACHINE,
                  "this throng was built without HDF5, which files of wave functions and densities "
-                 "need; install libhdf5-dev and build again");
+                 "need; ./dev build installs libhdf5-dev and builds again (cmake alone: install it "
+                 "first)");
 }
 
 const char* tg_ci_results_library(void) { return NULL; }
