@@ -21,7 +21,9 @@
   X(e2)                                                                                            \
   X(m1)                                                                                            \
   X(e1)                                                                                            \
-  X(e3) X(e4) X(gt) X(fermi) X(opme) X(spectroscopic) X(strength) X(obdm) X(rdm1) X(rdm2) X(tdm1)
+  X(e3)                                                                                            \
+  X(e4) X(gt) X(fermi) X(logft) X(opme) X(spectroscopic) X(strength) X(obdm) X(rdm1) X(rdm2)       \
+      X(tdm1)
 
 #define DECLARE(name) extern const tg_ci_observable tg_ci_observable_##name;
 TG_CI_OBSERVABLES(DECLARE)
@@ -324,6 +326,11 @@ static double two_j_or_nan(const tg_ci_states* states, size_t level) {
   return two_j < 0 ? NAN : two_j;
 }
 
+static double nth_or_nan(const tg_ci_states* states, size_t level) {
+  const size_t n = tg_ci_level_nth(states->spectrum, level);
+  return n ? (double)n : NAN;
+}
+
 /* Says once which levels have no states of their own. */
 static tg_status note_mixed(const tg_ci_question* q, const tg_ci_states* states,
                             const char* which) {
@@ -357,6 +364,7 @@ tg_status tg_ci_question_levels(const tg_ci_question* q, tg_ci_table** out) {
   TG_TRY(tg_ci_tables_add(q->tables, "levels", "Levels", &table));
   TG_TRY(key(table, "level", "#", "", TG_CI_COLUMN_WHOLE));
   TG_TRY(key(table, nucleus ? "J" : "S", nucleus ? "J" : "S", "", TG_CI_COLUMN_HALF));
+  TG_TRY(key(table, "n", "n", "", TG_CI_COLUMN_WHOLE));
   TG_TRY(key(table, nucleus ? "parity" : "irrep", nucleus ? "parity" : "irrep", "",
              nucleus ? TG_CI_COLUMN_SIGN : TG_CI_COLUMN_WHOLE));
   TG_TRY(key(table, nucleus ? "energy_MeV" : "energy_Ha", "", nucleus ? "MeV" : "Ha",
@@ -366,8 +374,9 @@ tg_status tg_ci_question_levels(const tg_ci_question* q, tg_ci_table** out) {
     TG_TRY(tg_ci_table_row(table, &row));
     table->columns[0].value[row] = (double)i + 1;
     table->columns[1].value[row] = two_j_or_nan(&q->initial, i);
-    table->columns[2].value[row] = parity_of(&q->initial, i);
-    table->columns[3].value[row] = q->initial.spectrum->levels[i].energy;
+    table->columns[2].value[row] = nth_or_nan(&q->initial, i);
+    table->columns[3].value[row] = parity_of(&q->initial, i);
+    table->columns[4].value[row] = q->initial.spectrum->levels[i].energy;
   }
   *out = table;
   return TG_OK;
@@ -382,19 +391,25 @@ static void fill_pair(const tg_ci_question* q, tg_ci_table* table, size_t initia
   const size_t row = tg_ci_transition_row(q, initial, final);
   const tg_ci_level* from = &q->initial.spectrum->levels[initial];
   const tg_ci_level* to = &q->final.spectrum->levels[final];
-  const double value[] = {
-      (double)initial + 1,      two_j_or_nan(&q->initial, initial), parity_of(&q->initial, initial),
-      (double) final + 1,       two_j_or_nan(&q->final, final),     parity_of(&q->final, final),
-      from->energy - to->energy};
+  const double value[] = {(double)initial + 1,
+                          two_j_or_nan(&q->initial, initial),
+                          nth_or_nan(&q->initial, initial),
+                          parity_of(&q->initial, initial),
+                          (double) final + 1,
+                          two_j_or_nan(&q->final, final),
+                          nth_or_nan(&q->final, final),
+                          parity_of(&q->final, final),
+                          from->energy - to->energy,
+                          to->energy - q->final.spectrum->levels[0].energy};
   for (size_t c = 0; c < sizeof value / sizeof *value; c++) table->columns[c].value[row] = value[c];
 }
 
 tg_status tg_ci_question_transitions(const tg_ci_question* q, tg_ci_table** out) {
-  static const char* const names[][2] = {{"initial", "#i"},      {"J_initial", "Ji"},
-                                         {"parity_initial", ""}, {"final", "#f"},
-                                         {"J_final", "Jf"},      {"parity_final", ""}};
+  static const char* const names[][2] = {
+      {"initial", "#i"}, {"J_initial", "Ji"}, {"n_initial", "n"}, {"parity_initial", ""},
+      {"final", "#f"},   {"J_final", "Jf"},   {"n_final", "n"},   {"parity_final", ""}};
   static const tg_ci_column_kind kinds[] = {TG_CI_COLUMN_WHOLE, TG_CI_COLUMN_HALF,
-                                            TG_CI_COLUMN_SIGN};
+                                            TG_CI_COLUMN_WHOLE, TG_CI_COLUMN_SIGN};
   tg_ci_table* table = tg_ci_tables_find(q->tables, "transitions");
   *out = table;
   if (table) return TG_OK;
@@ -403,8 +418,9 @@ tg_status tg_ci_question_transitions(const tg_ci_question* q, tg_ci_table** out)
                               ? "Transitions: i is the upper level, down is i -> f"
                               : "Transitions from the first calculation (i) to the second (f)",
                           &table));
-  for (size_t c = 0; c < 6; c++) TG_TRY(key(table, names[c][0], names[c][1], "", kinds[c % 3]));
+  for (size_t c = 0; c < 8; c++) TG_TRY(key(table, names[c][0], names[c][1], "", kinds[c % 4]));
   TG_TRY(key(table, "energy_difference_MeV", q->within ? "Ei-Ef" : "", "MeV", TG_CI_COLUMN_REAL));
+  TG_TRY(key(table, "excitation_final_MeV", q->within ? "" : "Ex(f)", "MeV", TG_CI_COLUMN_REAL));
   const size_t count = q->initial.spectrum->level_count;
   const size_t finals = q->final.spectrum->level_count;
   for (size_t i = 0, row; i < count; i++)

@@ -249,6 +249,10 @@ done:
 
 /* ---- tables ---- */
 
+/* Lines below this part of the total, and whole J_f, are no levels: rounding, and what the state's
+ * residual and projection let in of states of other J. */
+static const double ghost = 1e-8;
+
 /* The table that all strength functions of a list share. */
 static tg_status shared_table(tg_ci_tables* tables, const char* name, const char* title,
                               const tg_ci_column* like, size_t count, size_t keys, bool printed,
@@ -286,15 +290,16 @@ static tg_status keep_lines(const work* w) {
       {.name = "B", .head = "B(i->f)", .digits = 6}};
   tg_ci_table* table = NULL;
   size_t name;
-  TG_TRY(shared_table(w->q->tables, "strength",
-                      "Strength functions: lines of Lanczos, the lowest ones become levels", like,
-                      6, 4, true, &table));
+  TG_TRY(shared_table(
+      w->q->tables, "strength",
+      "Strength functions: lines of Lanczos above 1e-8 of the total; the lowest become levels",
+      like, 6, 4, true, &table));
   TG_TRY(tg_ci_table_name(table, w->request.op, &name));
   const double from = w->q->initial.spectrum->levels[w->level].energy;
   for (size_t k = 0; k < w->strength.count; k++) {
     const tg_ci_strength_part* p = &w->strength.part[k];
     for (size_t i = 0; i < p->count; i++) {
-      if (p->b[i] < 1e-12 * w->strength.total) continue; /* rounding */
+      if (p->b[i] < ghost * w->strength.total) continue;
       const double value[] = {(double)name, w->level + 1.0,      p->two_j,
                               p->energy[i], p->energy[i] - from, p->b[i]};
       TG_TRY(add_row(table, value));
@@ -334,7 +339,7 @@ static tg_status keep_sums(const work* w) {
     const bool last = k == w->strength.count;
     const tg_ci_strength_part* p = last ? NULL : &w->strength.part[k];
     double m[3] = {0};
-    if (p && !p->seen) continue;
+    if (p && (!p->seen || p->total < ghost * w->strength.total)) continue;
     if (p) {
       add_moments(p, from, m);
       add_moments(p, from, all);

@@ -8,6 +8,7 @@
  *      labels its level */
 #include "ci/solve.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,16 @@ int tg_ci_twice(double squared) {
   const double twice = sqrt(fmax(1 + 4 * squared, 0)) - 1;
   if (!(fabs(twice - round(twice)) <= 0.02)) return -1; /* NAN, too */
   return (int)round(twice);
+}
+
+size_t tg_ci_level_nth(const tg_ci_spectrum* spectrum, size_t level) {
+  const tg_ci_level* of = &spectrum->levels[level];
+  const int twice = tg_ci_twice(of->squared[TG_CI_LABEL_J]);
+  size_t n = 0;
+  for (size_t i = 0; i <= level; i++)
+    n += spectrum->levels[i].symmetry == of->symmetry &&
+         tg_ci_twice(spectrum->levels[i].squared[TG_CI_LABEL_J]) == twice;
+  return twice < 0 ? 0 : n;
 }
 
 /* ---- memory ---- */
@@ -307,6 +318,12 @@ done:
   return status;
 }
 
+/* An energy is a sum over the space, in which the rounding errors of single terms add up like steps
+ * in arbitrary directions: no bound by residuals is smaller. */
+static double rounding_of(const tg_ci_sector* s, size_t state) {
+  return DBL_EPSILON * fabs(s->result.values[state]) * sqrt((double)s->space->dimension);
+}
+
 /* Steps 4 and 5: the levels of a sector into the list. */
 static tg_status label_levels(const run* r, tg_ci_sector* s, tg_ci_spectrum* spectrum) {
   const tg_ci_problem* p = r->problem;
@@ -325,7 +342,7 @@ static tg_status label_levels(const run* r, tg_ci_sector* s, tg_ci_spectrum* spe
                            .symmetry = s->need.symmetry,
                            .energy = s->result.values[i],
                            .residual = s->result.residuals[i],
-                           .error = s->result.errors[i]};
+                           .error = fmax(s->result.errors[i], rounding_of(s, i))};
     memcpy(level->squared, values + i * TG_CI_LABELS, sizeof level->squared);
   }
 done:
@@ -502,6 +519,7 @@ tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* pa
     TG_TRY(tg_ci_restart_begin(problem, params->restart,
                                params->restart_s > 0 ? params->restart_s : USUAL_RESTART_S,
                                params->states > 0 ? params->states : USUAL_STATES, &r.restart));
+  if (r.restart.goes_on && params->goes_on) params->goes_on(params->context, params->restart);
   TG_TRY_GOTO(TG_ALLOCATE(problem->sector_count, "sectors", &spectrum.sectors), failed);
   spectrum.sector_count = problem->sector_count;
   TG_TRY_GOTO(TG_ALLOCATE(room, "levels", &spectrum.levels), failed);

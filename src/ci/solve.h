@@ -25,6 +25,8 @@ typedef struct tg_ci_solve_params {
   /** Between two steps of the eigen-solver. May be NULL. A failure ends the run. */
   tg_status (*progress)(void* context, const tg_ci_problem* problem, size_t sector,
                         const tg_eigen_progress* progress);
+  /** Once, where the restart file was there and is of this problem. May be NULL. */
+  void (*goes_on)(void* context, const char* path);
   bool (*interrupted)(void* context); /* true: TG_ERR_INTERRUPTED soon. NULL: never */
   void* context;
 } tg_ci_solve_params;
@@ -84,5 +86,9 @@ void tg_ci_spectrum_free(tg_ci_spectrum* spectrum);
 /** Twice the x of x (x + 1) = squared, where that is a whole number to within 0.02; otherwise -1,
  * as for two levels closer than the tolerance that share each other's states. */
 int tg_ci_twice(double squared);
+
+/** Which level of its J and parity (S and irrep) a level is: 1 for the lowest; 0 where J is not
+ * known. */
+size_t tg_ci_level_nth(const tg_ci_spectrum* spectrum, size_t level);
 
 #endif

@@ -145,6 +145,10 @@ bool tg_ci_table_says(const tg_ci_table* table, size_t row) {
 
 enum { CELL = 64 };
 
+/* Values are sums of 1e3 to 1e9 terms of some 1 with errors of 1e-16 each, and squares of such:
+ * below this they are shown as 0. JSON and files have them as they are. */
+static const double rounding = 1e-13;
+
 static void write_cell(const tg_ci_table* table, const tg_ci_column* c, double value, char* out) {
   if (isnan(value)) {
     snprintf(out, CELL, "%s", "-");
@@ -159,8 +163,9 @@ static void write_cell(const tg_ci_table* table, const tg_ci_column* c, double v
     case TG_CI_COLUMN_SIGN: snprintf(out, CELL, "%s", value < 0 ? "-" : "+"); break;
     case TG_CI_COLUMN_NAME: snprintf(out, CELL, "%s", table->names[whole]); break;
     case TG_CI_COLUMN_REAL: {
-      /* small values are not to be shown as zeros */
-      const bool tiny = value != 0 && fabs(value) < 0.5 * pow(10, -c->digits);
+      /* small values are not to be shown as zeros, but what rounding leaves of a zero is */
+      const bool tiny = fabs(value) >= rounding && fabs(value) < 0.5 * pow(10, -c->digits);
+      if (fabs(value) < rounding) value = 0;
       if (tiny)
         snprintf(out, CELL, "%.1e", value);
       else
@@ -197,8 +202,24 @@ static bool is_shown(const tg_ci_table* table, size_t column) {
   return false;
 }
 
-static void print_table(FILE* out, const tg_ci_table* table, size_t most_rows, int* width) {
+/* How many rows are shown of `most`: a level is not cut in the middle, unless it is the first. */
+static size_t whole_levels(const tg_ci_table* table, size_t most) {
+  const tg_ci_column* first = &table->columns[0];
+  size_t seen = 0, whole = 0;
+  double level = NAN;
+  if (most == 0 || strcmp(first->name, "level") != 0) return most;
+  for (size_t r = 0; r < table->rows && seen <= most; r++) {
+    if (!tg_ci_table_says(table, r)) continue;
+    if (seen && first->value[r] != level) whole = seen;
+    level = first->value[r];
+    seen++;
+  }
+  return whole && seen > most ? whole : most;
+}
+
+static void print_table(FILE* out, const tg_ci_table* table, size_t most, int* width) {
   char cell[CELL];
+  const size_t most_rows = whole_levels(table, most);
   fprintf(out, "\n%s\n", table->title);
   for (size_t c = 0; c < table->column_count; c++) {
     width[c] = width_of(table, &table->columns[c]);

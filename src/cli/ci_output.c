@@ -57,8 +57,8 @@ static tg_status check_names(const tg_cli_ci_outputs* out) {
 tg_status tg_cli_ci_needs_hdf5(const char* option, const char* path) {
   if (!path || tg_ci_results_library()) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
-                 "%s %s: this throng was built without HDF5, which the file needs; install "
-                 "libhdf5-dev and build again",
+                 "%s %s: this throng was built without HDF5, which the file needs; ./dev build "
+                 "installs libhdf5-dev and builds again (cmake alone: install it first)",
                  option, path);
 }
 
@@ -130,7 +130,7 @@ tg_status tg_cli_ci_outputs_write(tg_cli_ci_outputs* outputs, const tg_cli_ci_jo
   }
   if (outputs->log) {
     fputc('\n', outputs->log);
-    tg_cli_ci_print(outputs->log, job, spectrum);
+    tg_cli_ci_print(outputs->log, job, spectrum, outputs->arrays);
     TG_TRY(tg_file_close(&outputs->log, outputs->log_path));
   }
   if (*outputs->restart) tg_ci_restart_remove(&job->problem, outputs->restart);

@@ -13,13 +13,14 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "cli/ci_report.h"
 
 enum { MOST_COLUMNS = 16, MOST_ARROWS = 14, TITLE = 96 };
 
 /* Pixels. */
 static const double axis_width = 64, label_width = 44, leader = 16, plain_line = 96,
-                    wide_line = 210, energy_width = 66, column_gap = 14, top = 100, bottom = 40,
-                    label_gap = 15;
+                    wide_line = 210, energy_width = 66, column_gap = 14, top = 100, bottom = 54,
+                    label_gap = 15, arrow_gap = 26;
 
 typedef struct column {
   int key;
@@ -166,10 +167,19 @@ static void place_labels(const picture* p, const column* c, double* y) {
   tg_cli_spread(c->count, y, label_gap);
 }
 
-/* Columns side by side, few of them in the middle. */
+static size_t arrows_in(const picture* p, const column* c) {
+  size_t count = 0;
+  for (size_t i = 0; i < p->arrow_count; i++)
+    count += key_of(p, &p->spectrum->levels[p->arrows[i].from]) == c->key;
+  return count;
+}
+
+/* Columns side by side, few of them in the middle; lines as long as their arrows need. */
 static void lay_out_columns(picture* p) {
   double x = axis_width;
   p->line = p->arrow_count ? wide_line : plain_line;
+  for (size_t c = 0; c < p->column_count; c++)
+    p->line = fmax(p->line, arrow_gap * (double)arrows_in(p, &p->columns[c]));
   for (size_t c = 0; c < p->column_count; c++) {
     p->columns[c].x = x + label_width + leader;
     x += label_width + 2 * leader + p->line + energy_width + column_gap;
@@ -298,6 +308,20 @@ static void draw_axis(const picture* p) {
           0.5 * (y_of(p, p->top_energy) + p->zero), tg_ci_problem_unit(&p->job->problem));
 }
 
+/* Above this line only some parities or irreps have levels. */
+static void draw_complete(const picture* p) {
+  size_t ends;
+  const double energy = tg_cli_ci_complete_to(p->job, p->spectrum, &ends);
+  if (!(energy < INFINITY)) return;
+  const double y = y_of(p, energy - p->spectrum->levels[0].energy) - 4;
+  fprintf(p->out, "<path d='M%.0f %.1fH%.0f' class='complete'/>", axis_width - 14, y,
+          p->width - 10);
+  fprintf(p->out,
+          "<text x='%.0f' y='%.0f' class='small'>dashed: up to here no level is left out; more "
+          "--states go on</text>\n",
+          0.5 * p->width, p->height - 24);
+}
+
 /* "5/2+", its parity raised; molecules "S = 1". */
 static void draw_label(const picture* p, const tg_ci_level* level, double x, double y) {
   const int twice = tg_ci_twice(level->squared[TG_CI_LABEL_J]);
@@ -361,8 +385,25 @@ static double free_piece(const picture* p, const column* c, double from, double 
   return middle;
 }
 
-/* Arrows of a column side by side, as wide as they are strong, with B(E2) along them. */
-static void draw_arrows(const picture* p, const column* c) {
+/* B(E2) along the arrow; beside it where that is too short between its levels. */
+static void draw_strength(const picture* p, const column* c, const arrow* a, double x, double from,
+                          double to) {
+  char words[32];
+  double room;
+  const double middle = free_piece(p, c, from, to, &room);
+  snprintf(words, sizeof words, "%.3g", a->strength);
+  if (room > 6 * (double)strlen(words) + 2)
+    fprintf(p->out,
+            "<text transform='translate(%.1f %.1f) rotate(-90)' class='strength'>%s</text>\n",
+            x - 2, middle, words);
+  else
+    fprintf(p->out, "<text x='%.1f' y='%.1f' class='strength beside'>%s</text>\n", x - 1,
+            middle + 3, words);
+}
+
+/* Arrows of a column side by side, as wide as they are strong; or, after the levels, their B(E2).
+ */
+static void draw_arrows(const picture* p, const column* c, bool numbers) {
   arrow mine[MOST_ARROWS];
   size_t count = 0;
   double most = 0;
@@ -376,18 +417,14 @@ static void draw_arrows(const picture* p, const column* c) {
     const double from = y_of(p, excitation(p, mine[i].from));
     const double to = y_of(p, excitation(p, mine[i].to)) - 1;
     const double half = 0.4 + 2.6 * mine[i].strength / most;
+    if (numbers) {
+      draw_strength(p, c, &mine[i], x - half, from, to);
+      continue;
+    }
     const double head = fmin(half + 2.5, to - from), length = fmin(1.6 * head, 0.6 * (to - from));
     fprintf(p->out, "<path d='M%.1f %.1fH%.1fV%.1fH%.1fL%.1f %.1fL%.1f %.1fH%.1fZ' class='arrow'/>",
             x - half, from, x + half, to - length, x + head, x, to, x - head, to - length,
             x - half);
-    char words[32];
-    double room;
-    const double middle = free_piece(p, c, from, to, &room);
-    snprintf(words, sizeof words, "%.3g", mine[i].strength);
-    if (room > 6 * (double)strlen(words) + 2)
-      fprintf(p->out,
-              "<text transform='translate(%.1f %.1f) rotate(-90)' class='strength'>%s</text>\n",
-              x - half - 2, middle, words);
   }
 }
 
@@ -398,8 +435,9 @@ static const char style[] =
     ".head{font-size:12px;font-weight:bold;text-anchor:middle;fill:#444}"
     ".tick{font-size:11px;text-anchor:end;fill:#666}.label{text-anchor:end;font-weight:bold}"
     ".energy{font-size:12px;fill:#333}.label,.energy,.strength{paint-order:stroke;stroke:#fff;"
-    "stroke-width:3px}.strength{font-size:9px;text-anchor:middle;fill:#555}"
+    "stroke-width:3px}.strength{font-size:9px;text-anchor:middle;fill:#555}.beside{text-anchor:end}"
     ".level{fill:none;stroke-width:1.8}.leader{fill:none;stroke:#aaa;stroke-width:.7}"
+    ".complete{stroke:#555;stroke-width:1;stroke-dasharray:6 4}"
     ".grid{stroke:#eee;stroke-width:1}.axis{stroke:#888;stroke-width:1}"
     ".arrow{fill:#d9a441;fill-opacity:.85}</style>\n";
 
@@ -411,9 +449,11 @@ static tg_status draw(const picture* p) {
   draw_title(p);
   draw_subtitle(p);
   draw_axis(p);
+  draw_complete(p);
   for (size_t c = 0; c < p->column_count; c++) {
-    draw_arrows(p, &p->columns[c]);
+    draw_arrows(p, &p->columns[c], false);
     TG_TRY(draw_column(p, &p->columns[c]));
+    draw_arrows(p, &p->columns[c], true);
   }
   if (p->arrow_count)
     fprintf(p->out,

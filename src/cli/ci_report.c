@@ -20,6 +20,24 @@ static bool write_half(double squared, char* out) {
   return true;
 }
 
+double tg_cli_ci_complete_to(const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum,
+                             size_t* sector) {
+  const uint64_t* all = job->problem.levels; /* NULL: not counted */
+  const size_t count = spectrum->level_count;
+  double least = INFINITY;
+  *sector = 0;
+  for (size_t s = 0; all && s < spectrum->sector_count; s++) {
+    double last = -INFINITY;
+    if ((uint64_t)spectrum->sectors[s].result.states >= all[s]) continue;
+    for (size_t i = 0; i < count; i++)
+      if (spectrum->levels[i].sector == s) last = fmax(last, spectrum->levels[i].energy);
+    if (last >= least) continue;
+    least = last;
+    *sector = s;
+  }
+  return count && least < spectrum->levels[count - 1].energy ? least : INFINITY;
+}
+
 /* ---- for people ---- */
 
 static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum) {
@@ -40,16 +58,30 @@ static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum
   }
 }
 
-static void print_table(FILE* out, const tg_ci_problem* p, const tg_ci_spectrum* spectrum) {
+static void print_complete(FILE* out, const tg_cli_ci_job* job, size_t sector, double energy) {
+  const tg_ci_problem* p = &job->problem;
+  char symmetry[64];
+  tg_cli_ci_symmetry(p, p->sectors[sector], symmetry, sizeof symmetry);
+  fprintf(out,
+          "\nComplete up to %.*f %s, the last level of %s that was asked for. Above it, marked *,\n"
+          "others may be missing: more --states find them.\n",
+          p->kind == TG_CI_NUCLEUS ? 5 : 9, energy, tg_ci_problem_unit(p), symmetry);
+}
+
+static void print_table(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum) {
+  const tg_ci_problem* p = &job->problem;
   const bool nucleus = p->kind == TG_CI_NUCLEUS, cm = p->label[TG_CI_LABEL_CM] != NULL;
   const int digits = nucleus ? 5 : 9, width = nucleus ? 12 : 16;
-  fprintf(out, "\n   # %*s/%s  excitation %4s %4s  %6s %s residual\n", width - 3, "energy",
-          tg_ci_problem_unit(p), nucleus ? "J" : "S", nucleus ? "T" : "",
+  fprintf(out, "\n   # %*s/%s  excitation %4s %3s %4s  %6s %s residual\n", width - 3, "energy",
+          tg_ci_problem_unit(p), nucleus ? "J" : "S", "n", nucleus ? "T" : "",
           nucleus ? "parity" : "irrep", cm ? "  c.m./MeV" : "");
   bool mixed = false;
+  size_t ends;
+  const double complete = tg_cli_ci_complete_to(job, spectrum, &ends);
   for (size_t i = 0; i < spectrum->level_count; i++) {
     const tg_ci_level* level = &spectrum->levels[i];
-    char j[LABEL_SIZE], t[LABEL_SIZE] = "", symmetry[LABEL_SIZE], excited[LABEL_SIZE] = "";
+    char j[LABEL_SIZE], nth[LABEL_SIZE] = "", t[LABEL_SIZE] = "", symmetry[LABEL_SIZE],
+                        excited[LABEL_SIZE] = "";
     if (!write_half(level->squared[TG_CI_LABEL_J], j)) mixed = true;
     if (nucleus) (void)write_half(level->squared[TG_CI_LABEL_T], t);
     if (nucleus)
@@ -57,10 +89,13 @@ static void print_table(FILE* out, const tg_ci_problem* p, const tg_ci_spectrum*
     else
       snprintf(symmetry, sizeof symmetry, "%u", level->symmetry + 1);
     if (cm) snprintf(excited, sizeof excited, "%10.4f", level->squared[TG_CI_LABEL_CM]);
-    fprintf(out, "%4zu %*.*f %11.*f %4s %4s  %6s %s  %.0e\n", i + 1, width, digits, level->energy,
-            nucleus ? 5 : 8, level->energy - spectrum->levels[0].energy, j, t, symmetry, excited,
-            level->residual);
+    const size_t n = tg_ci_level_nth(spectrum, i);
+    if (n) snprintf(nth, sizeof nth, "%u", (unsigned)n);
+    fprintf(out, "%4zu %*.*f %11.*f %4s %3s %4s  %6s %s  %.0e%s\n", i + 1, width, digits,
+            level->energy, nucleus ? 5 : 8, level->energy - spectrum->levels[0].energy, j, nth, t,
+            symmetry, excited, level->residual, level->energy > complete ? " *" : "");
   }
+  if (complete < INFINITY) print_complete(out, job, ends, complete);
   if (mixed)
     fprintf(out,
             "\n%s with decimals: levels closer than their residuals share their states, and some "
@@ -88,14 +123,28 @@ static void print_completeness(FILE* out, const tg_eigen_completeness* c) {
             c->found == 1 ? "" : "s", c->probability);
 }
 
-void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum) {
+/* Where what is too large for tables is to be found. */
+static void print_arrays(FILE* out, const tg_ci_tables* tables, const char* path) {
+  const size_t count = tables->data_count;
+  if (!count) return;
+  fprintf(out, "%zu array%s (%s%s): ", count, count == 1 ? "" : "s", tables->data[0].name,
+          count == 1 ? "" : ", ...");
+  if (*path)
+    fprintf(out, "in %s\n", path);
+  else
+    fprintf(out, "not kept; --arrays FILE or -o FOLDER writes them (HDF5)\n");
+}
+
+void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum,
+                     const char* arrays) {
   const tg_ci_problem* p = &job->problem;
   print_head(out, job, spectrum);
-  print_table(out, p, spectrum);
+  print_table(out, job, spectrum);
   tg_ci_tables_print(out, &job->tables, 100);
   fputc('\n', out);
   for (int k = 0; k < TG_CI_LABELS; k++)
     if (p->unknown[k][0]) fprintf(out, "Note: %s\n", p->unknown[k]);
+  print_arrays(out, &job->tables, arrays);
   for (size_t s = 0; s < spectrum->sector_count; s++) {
     const tg_ci_sector* sector = &spectrum->sectors[s];
     char symmetry[64];
@@ -105,7 +154,8 @@ void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* 
     fprintf(out, "\n  %.2f s to set up, %.2f s for %lld products, %.2f s for labels\n",
             sector->setup_s, sector->solve_s, (long long)sector->result.products, sector->labels_s);
   }
-  fprintf(out, "%zu levels in %.2f s\n", spectrum->level_count, spectrum->seconds);
+  fprintf(out, "%zu level%s in %.2f s\n", spectrum->level_count,
+          spectrum->level_count == 1 ? "" : "s", spectrum->seconds);
 }
 
 /* ---- JSON ---- */
@@ -137,6 +187,8 @@ static void json_level(tg_json* json, const tg_ci_problem* p, const tg_ci_spectr
     json_half(json, "S", "two_S", "S_squared", level->squared[TG_CI_LABEL_J]);
   }
   tg_cli_ci_json_symmetry(p, level->symmetry, json);
+  const size_t n = tg_ci_level_nth(spectrum, (size_t)(level - spectrum->levels));
+  if (n) tg_json_int(json, "n", (long long)n);
   tg_json_double(json, nucleus ? "residual_MeV" : "residual_Ha", level->residual);
   tg_json_double(json, nucleus ? "error_bound_MeV" : "error_bound_Ha", level->error);
   tg_json_close_object(json);
@@ -174,6 +226,11 @@ void tg_cli_ci_json(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* s
   tg_json_open_object(&json, NULL);
   tg_json_text(&json, "throng", TG_VERSION);
   tg_cli_ci_json_problem(job, &json);
+  size_t ends;
+  const double complete = tg_cli_ci_complete_to(job, spectrum, &ends);
+  if (complete < INFINITY) /* not there: no level is left out below the last one */
+    tg_json_double(&json, job->problem.kind == TG_CI_NUCLEUS ? "complete_to_MeV" : "complete_to_Ha",
+                   complete);
   tg_json_open_array(&json, "levels");
   for (size_t i = 0; i < spectrum->level_count; i++)
     json_level(&json, &job->problem, spectrum, &spectrum->levels[i]);

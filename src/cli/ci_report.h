@@ -7,7 +7,15 @@
 
 #include "cli/ci_job.h"
 
-void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum);
+/** arrays: the file that has the observables' arrays; "": there is none. */
+void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum,
+                     const char* arrays);
 void tg_cli_ci_json(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum);
+
+/** Parities and irreps are solved one by one, each to a highest level of its own. Up to the lowest
+ * of these no level is left out; INFINITY where that says nothing: one is solved alone, or all its
+ * levels are there. sector: the one that ends there. */
+double tg_cli_ci_complete_to(const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum,
+                             size_t* sector);
 
 #endif

@@ -38,6 +38,11 @@ static bool interrupted(void* context) {
   return tg_interrupt_requested();
 }
 
+static void goes_on(void* context, const char* path) {
+  (void)context;
+  fprintf(stderr, "goes on from %s\n", path);
+}
+
 /* Levels, what --observables asks of them, and files. */
 static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* outputs) {
   tg_ci_spectrum spectrum = {0};
@@ -56,7 +61,7 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
   job->solve.context = &progress;
   job->solve.restart = *outputs->restart ? outputs->restart : NULL;
   job->solve.restart_s = 60 * f->checkpoint_minutes;
-  if (outputs->goes_on) fprintf(stderr, "goes on from %s\n", outputs->restart);
+  job->solve.goes_on = goes_on;
   status = tg_ci_solve(&job->problem, &job->solve, &spectrum);
   tg_cli_ci_progress_end(&progress);
   if (status != TG_OK) goto done;
@@ -64,7 +69,7 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
   status = tg_ci_observables_run(&list, &params, &states, NULL, &job->tables);
   if (status == TG_OK) status = tg_cli_ci_outputs_write(outputs, job, &spectrum);
   /* levels that took hours are shown even where a disk was full in the end */
-  if (!f->json) tg_cli_ci_print(stdout, job, &spectrum);
+  if (!f->json) tg_cli_ci_print(stdout, job, &spectrum, outputs->arrays);
   if (f->json && status == TG_OK) tg_cli_ci_json(stdout, job, &spectrum);
 done:
   tg_cli_ci_outputs_close(outputs, status);
