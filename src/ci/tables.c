@@ -146,7 +146,7 @@ bool tg_ci_table_says(const tg_ci_table* table, size_t row) {
 enum { CELL = 64 };
 
 /* Values are sums of 1e3 to 1e9 terms of some 1 with errors of 1e-16 each, and squares of such:
- * below this they are shown as 0. JSON and files have them as they are. */
+ * below this they are shown as 0, unless a column tells errors. JSON and files have them as they are. */
 static const double rounding = 1e-13;
 
 static void write_cell(const tg_ci_table* table, const tg_ci_column* c, double value, char* out) {
@@ -164,8 +164,9 @@ static void write_cell(const tg_ci_table* table, const tg_ci_column* c, double v
     case TG_CI_COLUMN_NAME: snprintf(out, CELL, "%s", table->names[whole]); break;
     case TG_CI_COLUMN_REAL: {
       /* small values are not to be shown as zeros, but what rounding leaves of a zero is */
-      const bool tiny = fabs(value) >= rounding && fabs(value) < 0.5 * pow(10, -c->digits);
-      if (fabs(value) < rounding) value = 0;
+      const bool zero = fabs(value) < rounding && !strstr(c->name, "error");
+      if (zero) value = 0;
+      const bool tiny = value != 0 && fabs(value) < 0.5 * pow(10, -c->digits);
       if (tiny)
         snprintf(out, CELL, "%.1e", value);
       else
