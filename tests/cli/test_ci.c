@@ -152,6 +152,49 @@ static void check_counts_and_estimates(void** state) {
   assert_int_equal(ci_run("check -i missing.snt"), 2);
 }
 
+/* Irreps end at different energies: up to the lowest end all levels are there, and beyond some of a
+ * longer list are not. One irrep alone, or all levels of all, leave nothing out. */
+static void lists_say_where_they_are_complete(void** state) {
+  (void)state;
+  enum { SHORT = 3, LONG = 8 };
+  static double longer[256];
+  size_t count = 0, below = 0;
+  assert_int_equal(ci_run("solve -i examples/molecules/lih.fcidump --states 8 --json"), 0);
+  const double far = ci_first("complete_to_Ha");
+  for (const char* at = ci_output; strstr(at, "\"energy_Ha\"");)
+    longer[count++] = ci_number(&at, "energy_Ha");
+  assert_int_equal(count, 4 * LONG);
+  assert_int_equal(ci_run("solve -i examples/molecules/lih.fcidump --states 3 --json"), 0);
+  const double near = ci_first("complete_to_Ha");
+  ci_close(longer[0], -7.882324379, CI_MOLECULAR_TOLERANCE, "full CI by PySCF");
+  assert_true(near < far);
+  for (const char* at = ci_output; strstr(at, "\"energy_Ha\""); below++) {
+    const double energy = ci_number(&at, "energy_Ha");
+    if (energy > near + CI_MOLECULAR_TOLERANCE) break;
+    ci_close(energy, longer[below], CI_MOLECULAR_TOLERANCE, "a level where all are");
+  }
+  assert_true(below >= SHORT && below < 4 * SHORT);
+  assert_int_equal(ci_run("solve -i examples/molecules/lih.fcidump --states 3"), 0);
+  assert_non_null(strstr(ci_output, " *\n"));
+  assert_int_equal(ci_run("solve -i examples/molecules/lih.fcidump --irrep 1 --json"), 0);
+  assert_null(strstr(ci_output, "complete_to"));
+  assert_int_equal(ci_run("solve -i tests/ci/data/rhf.fcidump --irrep 1"), 0);
+  assert_null(strstr(ci_output, " *\n"));
+}
+
+/* The second level of a J says so; each error bound is at least what an energy's digits hold. */
+static void levels_of_a_j_are_counted(void** state) {
+  (void)state;
+  static const int twos_and_zeros[] = {1, 1, 1, 2, 2, 1}; /* 0+ 2+ 4+ 0+ 2+ 6+ */
+  assert_int_equal(ci_run("solve -i usdb --protons 2 --neutrons 2 --states 6 --json"), 0);
+  const char* at = ci_output;
+  for (int i = 0; i < 6; i++) {
+    const double energy = ci_number(&at, "energy_MeV");
+    ci_close(ci_number(&at, "n"), twos_and_zeros[i], 0, "n");
+    assert_true(ci_number(&at, "error_bound_MeV") >= 0x1p-52 * fabs(energy));
+  }
+}
+
 static void a_table_and_a_file_are_written(void** state) {
   (void)state;
   const char* folder = scratch_make();
@@ -179,6 +222,7 @@ static void mistakes_are_refused(void** state) {
       {"", 2, "--input"},
       {"-i missing.snt --protons 1", 2, "missing.snt"},
       {"-i builtin:nothing --protons 1", 2, "no such interaction"},
+      {"-i usda --protons 1", 2, "usdb (sd shell), ckpot"},
       {"-i usdb", 2, "--protons"},
       {"-i usdb --protons 13 --neutrons 2", 2, "13 protons do not fit"},
       {"-i usdb --protons 2 --neutrons -1", 2, "no negative number"},
@@ -300,6 +344,8 @@ int main(void) {
       cmocka_unit_test(levels_at_one_energy_are_parted),
       cmocka_unit_test(molecules_of_one_kind_agree),
       cmocka_unit_test(check_counts_and_estimates),
+      cmocka_unit_test(lists_say_where_they_are_complete),
+      cmocka_unit_test(levels_of_a_j_are_counted),
       cmocka_unit_test(a_table_and_a_file_are_written),
       cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(an_interrupted_run_says_so),

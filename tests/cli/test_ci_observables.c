@@ -106,8 +106,14 @@ static void two_files(void** state) {
   while ((at = strstr(at, "\"initial\": 1,"))) {
     const char* end = strchr(at, '}');
     const char *of_gt = strstr(at, "\"B_GT_i_to_f\": "), *of_f = strstr(at, "\"B_F_i_to_f\": ");
-    if (of_gt && of_gt < end) gt += strtod(of_gt + strlen("\"B_GT_i_to_f\": "), NULL);
-    if (of_f && of_f < end) fermi += strtod(of_f + strlen("\"B_F_i_to_f\": "), NULL);
+    double b_gt = 0, b_f = 0;
+    if (of_gt && of_gt < end) b_gt = strtod(of_gt + strlen("\"B_GT_i_to_f\": "), NULL);
+    if (of_f && of_f < end) b_f = strtod(of_f + strlen("\"B_F_i_to_f\": "), NULL);
+    const double b = b_f + 1.276 * 1.276 * b_gt;
+    if (b > 1e-13) ci_close(ci_number(&at, "log_ft"), log10(6144 / b), 1e-12, "log ft");
+    assert_true(at < end); /* of this row */
+    gt += b_gt;
+    fermi += b_f;
     at = end;
   }
   /* all Fermi strength N - Z = 2 is in the analogue state, which is among so many levels */
@@ -116,6 +122,12 @@ static void two_files(void** state) {
   snprintf(words, sizeof words, "transitions --from '%s/ne.h5' --to '%s/ne.h5' --observables gt",
            folder, folder);
   assert_int_equal(ci_run(words), 2);
+  snprintf(words, sizeof words,
+           "solve -i usdb --protons 2 --neutrons 2 --states 1 --wave '%s/other.h5'", folder);
+  run(words);
+  snprintf(words, sizeof words, "transitions --from '%s/ne.h5' --to '%s/other.h5'", folder, folder);
+  assert_int_equal(ci_run(words), 2);
+  assert_non_null(strstr(ci_output, "with a nucleon more"));
   snprintf(words, sizeof words, "transitions --from '%s/ne.h5' --to '%s/none.h5'", folder, folder);
   assert_int_equal(ci_run(words), 2);
   scratch_remove(folder);
