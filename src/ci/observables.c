@@ -22,8 +22,7 @@
   X(m1)                                                                                            \
   X(e1)                                                                                            \
   X(e3)                                                                                            \
-  X(e4) X(gt) X(fermi) X(logft) X(opme) X(spectroscopic) X(strength) X(obdm) X(rdm1) X(rdm2)       \
-      X(tdm1)
+  X(e4) X(gt) X(fermi) X(logft) X(opme) X(spectroscopic) X(strength) X(obdm) X(rdm1) X(rdm2) X(tdm1)
 
 #define DECLARE(name) extern const tg_ci_observable tg_ci_observable_##name;
 TG_CI_OBSERVABLES(DECLARE)

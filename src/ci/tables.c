@@ -146,7 +146,8 @@ bool tg_ci_table_says(const tg_ci_table* table, size_t row) {
 enum { CELL = 64 };
 
 /* Values are sums of 1e3 to 1e9 terms of some 1 with errors of 1e-16 each, and squares of such:
- * below this they are shown as 0, unless a column tells errors. JSON and files have them as they are. */
+ * below this they are shown as 0, unless a column tells errors. JSON and files have them as they
+ * are. */
 static const double rounding = 1e-13;
 
 static void write_cell(const tg_ci_table* table, const tg_ci_column* c, double value, char* out) {

@@ -404,7 +404,7 @@ static void draw_strength(const picture* p, const column* c, const arrow* a, dou
 /* Arrows of a column side by side, as wide as they are strong; or, after the levels, their B(E2).
  */
 static void draw_arrows(const picture* p, const column* c, bool numbers) {
-  arrow mine[MOST_ARROWS];
+  arrow mine[MOST_ARROWS] = {0};
   size_t count = 0;
   double most = 0;
   for (size_t i = 0; i < p->arrow_count; i++) {
