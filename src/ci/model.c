@@ -173,6 +173,11 @@ tg_status tg_ci_model_oscillator(const tg_ci_model* model, const tg_ci_nucleus* 
   *hw = nucleus->hw > 0 ? nucleus->hw : model->hw;
   if (*hw > 0) return TG_OK;
   double mass = 0;
+  if (model->core_mass == 0) /* the rule is of valence orbits; without one any hw may be meant */
+    return tg_fail(TG_ERR_INPUT,
+                   "the oscillator energy of the orbits is needed, and %s does not say it; give "
+                   "--hw",
+                   name_of_part(model));
   TG_TRY(tg_ci_model_mass(model, nucleus, &mass));
   *hw = tg_ci_oscillator_energy(mass);
   return TG_OK;

@@ -61,7 +61,9 @@ tg_status tg_ci_model_merge(tg_ci_model* model, tg_ci_model* other);
 
 /** The mass number, core included. TG_ERR_INPUT where the inputs do not say the core's. */
 tg_status tg_ci_model_mass(const tg_ci_model* model, const tg_ci_nucleus* nucleus, double* mass);
-/** hw in MeV: the nucleus', else the model's, else 41 A^(-1/3). */
+/** hw in MeV: the nucleus', else the model's, else 41 A^(-1/3) around a core. TG_ERR_INPUT without
+ * a core: the basis of such inputs may have any hw, and a guess would give wrong lengths silently.
+ */
 tg_status tg_ci_model_oscillator(const tg_ci_model* model, const tg_ci_nucleus* nucleus,
                                  double* hw);
 

@@ -67,6 +67,15 @@ done:
   return status;
 }
 
+/* Lengths are in units of the oscillator's. */
+static tg_status check(const tg_ci_question* q) {
+  const tg_ci_problem* p = q->initial.problem;
+  const tg_ci_nucleus nucleus = nucleus_of(p);
+  double hw;
+  return p->input->model.core_mass ? TG_OK
+                                   : tg_ci_model_oscillator(&p->input->model, &nucleus, &hw);
+}
+
 static tg_status compute(const tg_ci_question* q) {
   tg_ci_table* table = NULL;
   size_t column[COLUMNS];
@@ -90,5 +99,6 @@ const tg_ci_observable tg_ci_observable_radii = {
     .name = "radii",
     .help = "radii of matter, protons, neutrons and charge, and the kinetic energy, without a core",
     .can = TG_CI_OF_NUCLEI | TG_CI_WITHIN,
+    .check = check,
     .compute = compute,
 };

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "ci/input/readers.h"
+#include "ci/reach.h"
 #include "ci/restrict.h"
 
 enum { MOST_FOR_SPIN = 64, MOST_FOR_ONE_SPIN = 100 }; /* orbitals */
@@ -121,9 +122,10 @@ static tg_status make_cm(tg_ci_problem* p, const tg_ci_nucleus* nucleus, double 
   tg_status status = tg_ci_model_quantity(model, TG_CI_HCM, nucleus, &cm);
   if (status == TG_OK)
     tg_ci_hamiltonian_set_constant(cm, tg_ci_hamiltonian_constant(cm) - 1.5 * p->hw);
+  if (status != TG_OK && beta != 0) return tg_fail_context(status, "--beta-cm: ");
+  if (status != TG_OK) tg_fail_context(status, "c.m. is left out: ");
   TG_TRY(keep_label(p, TG_CI_LABEL_CM, status, cm));
   if (beta == 0) return TG_OK;
-  if (status != TG_OK) return tg_fail(TG_ERR_INPUT, "%s", p->unknown[TG_CI_LABEL_CM]);
   return tg_ci_hamiltonian_add(p->h, beta, cm);
 }
 
@@ -136,7 +138,8 @@ static tg_status make_nuclear_operators(const tg_ci_problem_params* params, tg_c
   TG_TRY(tg_ci_model_hamiltonian(model, &nucleus, &p->h));
   if (model->core_mass >= 0) {
     TG_TRY(tg_ci_model_mass(model, &nucleus, &p->mass));
-    TG_TRY(tg_ci_model_oscillator(model, &nucleus, &p->hw));
+    p->hw = params->hw > 0 ? params->hw : model->hw; /* 0, not known: what needs it says so */
+    if (model->core_mass > 0) TG_TRY(tg_ci_model_oscillator(model, &nucleus, &p->hw));
   }
   for (int k = TG_CI_LABEL_J; k <= TG_CI_LABEL_T; k++) {
     tg_ci_hamiltonian* o = NULL;
@@ -304,6 +307,8 @@ static tg_status choose_space(const tg_ci_problem_params* params, const tg_ci_pa
   if (params->nmax == TG_CI_UNSET) return TG_OK;
   if (params->nmax < 0) return tg_fail(TG_ERR_INPUT, "nmax %d; it must be 0 or more", params->nmax);
   TG_TRY(tg_ci_space_least_weight(p->h, &p->space, &p->least_weight));
+  if (nucleus && !params->partition && !params->occupation) /* these say which orbits there are */
+    TG_TRY(tg_ci_reach_check(params->nmax, params->allow_cut, p));
   p->space.weight_most = params->nmax > INT_MAX / 2 ? -1 : p->least_weight + params->nmax;
   if (p->space.symmetry < 0 && p->space.weight_most >= 0 && weights_tell_parity(p->h))
     p->space.symmetry = p->space.weight_most % 2;

@@ -24,7 +24,8 @@ typedef struct tg_ci_problem_params {
   int two_m;      /* UNSET: 0 or 1, as the number of particles says */
   int parity;     /* +1, -1; UNSET: with nmax that of the highest excitations, otherwise both */
   int nmax;       /* most oscillator quanta above the lowest configuration; UNSET: no limit */
-  double hw;      /* MeV; 0: the input's, else 41 A^(-1/3) where something needs it */
+  bool allow_cut; /* nmax may go further than the orbits and elements of an input without a core */
+  double hw;      /* MeV; 0: the input's, else 41 A^(-1/3) around a core */
   double beta_cm; /* H + beta_cm (Hcm - 3/2 hw), without a core; 0: H alone */
   bool relative_kinetic; /* add the relative kinetic energy */
   /* Electrons and twice Sz. UNSET: the input's; another number of electrons: 0 or 1. */

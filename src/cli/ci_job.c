@@ -9,13 +9,15 @@
 #include "ci/input/builtin.h"
 
 tg_cli_ci_options tg_cli_ci_defaults(void) {
+  tg_ci_problem_params problem = tg_ci_problem_defaults();
+  problem.hw = NAN; /* not given */
   return (tg_cli_ci_options){.storage = "auto",
                              .check = "auto",
                              .states = TG_CI_UNSET,
                              .threads = TG_CI_UNSET,
                              .memory_gb = -1,
                              .tolerance = -1,
-                             .problem = tg_ci_problem_defaults()};
+                             .problem = problem};
 }
 
 /* ---- inputs ---- */
@@ -132,6 +134,11 @@ tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_c
   tg_status status = TG_OK;
   tg_ci_problem_params params = options->problem;
   memset(out, 0, sizeof *out);
+  if (isnan(params.hw))
+    params.hw = 0;
+  else if (!(params.hw > 0 && params.hw < 1e6))
+    return tg_fail(TG_ERR_INPUT, "--hw %g: an oscillator energy in MeV, above 0, was expected",
+                   params.hw);
   if (options->parity) params.parity = strchr(options->parity, '-') ? -1 : 1;
   TG_TRY(read_numbers(options, &out->solve));
   TG_TRY_GOTO(read_inputs(options, out), failed);

@@ -71,6 +71,8 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    "of the states (default: both; with --nmax that of the highest excitations)", false},           \
   {"nmax", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, problem.nmax), "N",                               \
    "most oscillator quanta above the lowest configuration (default: no limit)", false},            \
+  {"allow-cut", 0, TG_CLI_FLAG, TG_CLI_CI_OPTION(type, problem.allow_cut), NULL,                   \
+   "with --nmax: take inputs without a core whose orbits or elements end below it", false},        \
   {"hw", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, problem.hw), "MEV",                              \
    "oscillator energy (default: the input's)", false},                                             \
   {"trel", 0, TG_CLI_FLAG, TG_CLI_CI_OPTION(type, problem.relative_kinetic), NULL,                 \

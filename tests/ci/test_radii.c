@@ -26,6 +26,7 @@ static void solve(int protons, int neutrons, int nmax, solved* out) {
   params.protons = protons;
   params.neutrons = neutrons;
   params.nmax = nmax;
+  params.allow_cut = true; /* the file has two shells */
   params.hw = 20;
   params.relative_kinetic = true;
   assert_ok(tg_ci_problem_make(&out->input, &params, &out->problem));

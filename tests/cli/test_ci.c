@@ -241,6 +241,7 @@ static void mistakes_are_refused(void** state) {
       {"-i usdb --protons 4 --neutrons 4 --memory 0.03 --storage stored", 3, "--storage fly"},
       {"-i usdb --protons 2 --neutrons 2 --memory 0.0003 --storage fly", 3, "by itself"},
       {"-i usdb --neutrons 2 --hw -5", 2, "hw"},
+      {"-i usdb --neutrons 2 --hw 0", 2, "--hw 0"},
       {"-i usdb --neutrons 2 --nmax -1", 2, "nmax -1"},
       {"-i usdb --neutrons 2 --beta-cm 1", 2, "without a core"},
       {"-i usdb --neutrons 2 --trel", 2, "--trel"},
@@ -316,7 +317,7 @@ static void the_centre_of_mass_is_held(void** state) {
   static const double levels[] = {-21.82733, -19.49322, -16.70778, -12.75319,
                                   -10.01222, -8.97812,  -7.15087};
   assert_int_equal(ci_run("solve -i '" CI_SHARED "snt/jisp16_A7_Nmax2.snt' --protons 3 --neutrons "
-                          "4 --nmax 2 --beta-cm 3.5 --states 7 --json"),
+                          "4 --nmax 2 --hw 20 --beta-cm 3.5 --states 7 --json"),
                    0);
   const char* at = ci_output;
   for (int i = 0; i < 7; i++) {
@@ -330,6 +331,44 @@ static void the_centre_of_mass_is_held(void** state) {
       0);
   ci_close(ci_first("energy_MeV"), -4.39584, CI_NUCLEAR_TOLERANCE, "3He");
   ci_close(ci_first("dimension"), 41, 0, "3He");
+}
+
+/* Without a core nothing is guessed: orbits and elements must go as far as nmax does, and lengths
+ * need hw. */
+static void cut_inputs_and_unknown_hw_are_refused(void** state) {
+  (void)state;
+#define H2 "-i tests/ci/data/sp.h2 "
+  static const struct {
+    const char* words;
+    int code;
+    const char* says;
+  } cases[] = {
+      {H2 "--hw 20 --protons 2 --neutrons 1 --nmax 1", 0, "c.m."},
+      {H2 "--hw 20 --protons 2 --neutrons 1 --nmax 2", 2, "good for --nmax 1 at most"},
+      {H2 "--hw 20 --protons 2 --neutrons 1 --nmax 2 --allow-cut", 0, "the input is cut"},
+      {H2 "--hw 20 --protons 3 --neutrons 1 --nmax 0", 0, "#"},
+      {H2 "--hw 20 --protons 3 --neutrons 1 --nmax 1", 2, "--nmax 0 at most"},
+      {H2 "--protons 2 --neutrons 1", 0, "c.m. is left out"},
+      {H2 "--protons 2 --neutrons 1 --beta-cm 1", 2, "--hw"},
+      {H2 "--protons 2 --neutrons 1 --trel", 2, "--hw"},
+      {H2 "--protons 2 --neutrons 1 --observables radii", 2, "--hw"},
+      {H2 "--protons 2 --neutrons 1 --observables e2", 2, "--hw"},
+      {H2 "--protons 2 --neutrons 1 --observables strength:e1", 2, "--hw"},
+  };
+#undef H2
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char line[512];
+    snprintf(line, sizeof line, "solve --states 1 %s", cases[i].words);
+    const int code = ci_run(line);
+    if (code != cases[i].code || !strstr(ci_output, cases[i].says))
+      fail_msg("%s: exit code %d, not %d, or '%s' is not in: %s", cases[i].words, code,
+               cases[i].code, cases[i].says, ci_output);
+  }
+  if (!ci_case("6Li Nmax2")) return;
+  assert_int_equal(ci_run("solve -i '" CI_SHARED "snt/jisp16_A6_Nmax2.snt' --protons 3 --neutrons "
+                          "3 --nmax 4 --states 1"),
+                   2);
+  assert_non_null(strstr(ci_output, "good for --nmax 2 at most"));
 }
 
 int main(void) {
@@ -351,6 +390,7 @@ int main(void) {
       cmocka_unit_test(an_interrupted_run_says_so),
       cmocka_unit_test(the_reference_is_met),
       cmocka_unit_test(the_centre_of_mass_is_held),
+      cmocka_unit_test(cut_inputs_and_unknown_hw_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
