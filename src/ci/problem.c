@@ -222,7 +222,7 @@ static tg_status check_irrep(const tg_ci_input* input, int irrep) {
     return tg_fail(
         TG_ERR_INPUT,
         "irrep %d: ORBSYM of %s has numbers other than Molpro's 1 to 8, so no symmetry is "
-        "used; correct it, or leave --irrep away",
+        "used; correct it (PySCF: from_scf(mf, name, molpro_orbsym=True)), or leave --irrep away",
         irrep, path);
   if (irrep == 1) return TG_OK;
   return tg_fail(TG_ERR_INPUT,

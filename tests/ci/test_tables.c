@@ -104,6 +104,32 @@ static void people_and_json(void** state) {
   tg_ci_tables_free(&tables);
 }
 
+/* What rounding leaves of a zero is 0 for people, and in JSON what it is; rows end with a level. */
+static void zeros_and_whole_levels(void** state) {
+  (void)state;
+  tg_ci_tables tables = {0};
+  tg_ci_table* t;
+  size_t row;
+  const tg_ci_column like[] = {{.name = "level", .head = "#", .kind = TG_CI_COLUMN_WHOLE},
+                               {.name = "B", .head = "B", .digits = 2},
+                               {.name = "sum_error", .head = "off", .digits = 1}};
+  assert_ok(tg_ci_tables_add(&tables, "orbitals", "Orbitals", &t));
+  for (size_t c = 0, number; c < 3; c++) assert_ok(tg_ci_table_column(t, like[c], &number));
+  t->key_count = 1;
+  for (int r = 0; r < 6; r++) { /* levels of two rows */
+    assert_ok(tg_ci_table_row(t, &row));
+    t->columns[0].value[row] = 1 + r / 2;
+    t->columns[1].value[row] = r ? 1 : 6e-21;
+    t->columns[2].value[row] = 6e-15;
+  }
+  const char* text = written(&tables, false, 3);
+  assert_non_null(strstr(text, "  1  0.00  6.0e-15\n  1  1.00  6.0e-15\n  and 4 more rows"));
+  assert_non_null(strstr(written(&tables, false, 4), "  2  1.00  6.0e-15\n  and 2 more rows"));
+  assert_non_null(strstr(written(&tables, false, 1), "  1  0.00  6.0e-15\n  and 5 more rows"));
+  assert_non_null(strstr(written(&tables, true, 0), "e-21"));
+  tg_ci_tables_free(&tables);
+}
+
 static void mistakes(void** state) {
   (void)state;
   tg_ci_tables tables = {0};
@@ -123,6 +149,7 @@ static void mistakes(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(people_and_json),
+      cmocka_unit_test(zeros_and_whole_levels),
       cmocka_unit_test(mistakes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,7 @@ static void arrows(void** state) {
   }
   const char* text = draw(&spectrum);
   assert_int_equal(count_of(text, "class='arrow'"), 2); /* 6 to 1 and 8 to 1 */
+  assert_int_equal(count_of(text, "class='strength"), 2);
   assert_non_null(strstr(text, ">300<"));
   assert_non_null(strstr(text, "B(E2)"));
   tg_ci_tables_free(&job.tables);
@@ -160,6 +161,11 @@ static void option(void** state) {
   assert_non_null(strstr(text, ">F<"));
   assert_int_equal(count_of(text, "class='level'"), 5);
   assert_int_equal(count_of(text, "<text"), count_of(text, "</text>"));
+  assert_null(strstr(text, "class='complete'"));
+  snprintf(line, sizeof line, "solve -i examples/molecules/lih.fcidump --states 3 --picture %s",
+           path);
+  if (ci_run(line) != 0) fail_msg("%s", ci_output);
+  assert_non_null(strstr(scratch_read(path), "class='complete'"));
   snprintf(line, sizeof line, "solve -i usdb --protons 1 --picture %s.png", path);
   assert_int_equal(ci_run(line), 2);
   assert_non_null(strstr(ci_output, "must end in .svg"));

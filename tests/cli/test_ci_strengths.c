@@ -46,6 +46,9 @@ static void molecules(void** state) {
   says("\"rdm2_2\"");
   says("\"tdm1_1_2\"");
   says("no dipole integrals");
+  assert_int_equal(ci_run("solve -i " DATA "lih.fcidump --irrep 1 --states 1 --observables rdm1"),
+                   0);
+  says("1 array (rdm1_1): not kept; --arrays FILE");
   /* unrestricted orbitals: by spin */
   solve("-i " DATA "uhf_spin.fcidump --states 1 --observables natural,rdm1,rdm2");
   says("\"rdm1_a_1\"");
