@@ -25,7 +25,7 @@ static void spreading(void** state) {
   (void)state;
   uint64_t random = 12345;
   for (int round = 0; round < 200; round++) {
-    double wish[24], y[24];
+    double wish[24] = {0}, y[24];
     const size_t count = 1 + (size_t)round % 24;
     for (size_t i = 0; i < count; i++) {
       random = random * 6364136223846793005u + 1442695040888963407u;
