@@ -227,6 +227,13 @@ tg_status tg_ci_observables_check(const tg_ci_observable_list* list,
   return TG_OK;
 }
 
+/* The message that is set, as a note; without memory for one it is reported all the same. */
+static void note_failure(tg_ci_tables* tables) {
+  char words[1024];
+  snprintf(words, sizeof words, "%s", tg_last_error());
+  if (tg_ci_tables_note(tables, "not computed: %s", words) != TG_OK) return;
+}
+
 tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
                                 const tg_ci_observable_params* params, const tg_ci_states* initial,
                                 const tg_ci_states* final, tg_ci_tables* out) {
@@ -241,21 +248,22 @@ tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
                       .densities = densities,
                       .tables = &tables};
   TG_TRY(check_orbits(q.initial.problem, q.final.problem));
-  for (size_t i = 0; i < list->count && status == TG_OK; i++) {
+  char words[1024] = "";
+  for (size_t i = 0; i < list->count && status != TG_ERR_INTERRUPTED; i++) {
     q.argument = list->argument[i];
     bool left_out = false;
-    status = tg_interrupt_requested() ? tg_fail(TG_ERR_INTERRUPTED, "interrupted")
-                                      : check_one(list, i, &q, &left_out);
-    if (status == TG_OK && !left_out) status = list->entry[i]->compute(&q);
-    if (status != TG_OK) tg_fail_context(status, "observable %s: ", list->entry[i]->name);
+    tg_status one = tg_interrupt_requested() ? tg_fail(TG_ERR_INTERRUPTED, "interrupted")
+                                             : check_one(list, i, &q, &left_out);
+    if (one == TG_OK && !left_out) one = list->entry[i]->compute(&q);
+    if (one == TG_OK) continue;
+    tg_fail_context(one, "observable %s: ", list->entry[i]->name);
+    if (status == TG_OK) snprintf(words, sizeof words, "%s", tg_last_error());
+    if (status == TG_OK || one == TG_ERR_INTERRUPTED) status = one;
+    note_failure(&tables);
   }
   for (int c = 0; c < 3; c++) tg_ci_density_set_free(densities[c]);
-  if (status != TG_OK) {
-    tg_ci_tables_free(&tables);
-    return status;
-  }
   *out = tables;
-  return TG_OK;
+  return status == TG_OK ? TG_OK : tg_fail(status, "%s", words);
 }
 
 /* ---- for observables ---- */

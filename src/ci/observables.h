@@ -27,6 +27,7 @@ typedef struct tg_ci_observable_params {
   double charge[2];    /* e of protons, neutrons in E2, E3, E4 */
   double g_orbital[2]; /* of protons, neutrons */
   double g_spin[2];
+  int states;      /* of each sector that a solve will look for; 0: as it does by itself */
   int threads;     /* 0: all of OpenMP's */
   uint64_t memory; /* bytes that may be taken beyond the states; 0: a quarter of what is free */
 } tg_ci_observable_params;
@@ -92,9 +93,10 @@ tg_status tg_ci_observables_check(const tg_ci_observable_list* list,
                                   const tg_ci_observable_params* params,
                                   const tg_ci_problem* initial, const tg_ci_problem* final);
 
-/** Computes them in order into tables. final is NULL within one calculation. TG_ERR_INTERRUPTED
- * between two of them, or two steps of a strength function, where that is asked for
- * (base/interrupt.h). */
+/** Computes them in order into tables. final is NULL within one calculation. Where one fails, a
+ * note says so, the others are computed nevertheless, and the first failure is returned: tables are
+ * given in any case, as what is in them may have taken long. TG_ERR_INTERRUPTED between two of
+ * them, or two steps of a strength function, where that is asked for (base/interrupt.h). */
 tg_status tg_ci_observables_run(const tg_ci_observable_list* list,
                                 const tg_ci_observable_params* params, const tg_ci_states* initial,
                                 const tg_ci_states* final, tg_ci_tables* out);

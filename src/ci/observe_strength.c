@@ -132,9 +132,8 @@ static tg_status no_partitions(const tg_ci_space_params* space) {
 
 /* The space that the operator leads to: as truncated as the initial one, with a quantum more where
  * the parity changes. */
-static tg_status choose_space(work* w) {
+static tg_status choose_space(work* w, unsigned symmetry) {
   const tg_ci_problem* p = w->q->initial.problem;
-  const unsigned symmetry = w->q->initial.spectrum->levels[w->level].symmetry;
   const int weight_most = p->space.weight_most;
   w->space = p->space;
   w->space.symmetry = (int)(symmetry ^ (w->op.parity < 0));
@@ -227,7 +226,7 @@ static tg_status find_strength(work* w) {
                    "strength: level %d shares its state with others and has no J of its own; a "
                    "smaller --tolerance may part them",
                    w->request.level);
-  TG_TRY(choose_space(w));
+  TG_TRY(choose_space(w, s->spectrum->levels[w->level].symmetry));
   TG_TRY_GOTO(tg_ci_space_make(p->h, &w->space, &final), done);
   TG_TRY_GOTO(check_memory(w, final->dimension), done);
   const tg_ci_strength_question question = {.h = p->h,
@@ -441,17 +440,49 @@ static tg_status keep_notes(const work* w) {
 
 /* ---- the observable ---- */
 
+/* Levels that a solve will find at most. */
+static size_t most_levels(const tg_ci_question* q) {
+  const tg_ci_problem* p = q->initial.problem;
+  size_t all = 0;
+  for (size_t s = 0; s < p->sector_count; s++) {
+    const uint64_t states = (uint64_t)tg_ci_usual_states(q->params->states);
+    all += (size_t)(p->levels[s] < states ? p->levels[s] : states);
+  }
+  return all;
+}
+
+/* The operator leads somewhere from one of the sectors at least. */
+static tg_status check_space(work* w) {
+  const tg_ci_problem* p = w->q->initial.problem;
+  for (size_t s = 0; s < p->sector_count; s++) {
+    TG_TRY(choose_space(w, p->sectors[s]));
+    if (has_states(w, p->space.two_m)) return TG_OK;
+  }
+  return tg_fail(TG_ERR_INPUT,
+                 "strength: %s leads to states of %s parity%s, and these orbits have none with "
+                 "2M = %d",
+                 w->request.op, w->space.symmetry ? "negative" : "positive",
+                 w->op.charge_change ? " with another charge" : "", p->space.two_m);
+}
+
 static tg_status check(const tg_ci_question* q) {
-  request r;
-  tg_ci_transition op = {0};
-  TG_TRY(read_request(q->argument, &r));
-  TG_TRY(make_operator(q, r.op, &op));
+  work w = {.q = q};
+  TG_TRY(read_request(q->argument, &w.request));
+  TG_TRY(make_operator(q, w.request.op, &w.op));
   const int neutrons = q->initial.problem->particles[1], protons = q->initial.problem->particles[0];
-  const int change = op.charge_change;
-  tg_ci_transition_free(&op);
-  if (protons + change >= 0 && neutrons - change >= 0) return TG_OK;
-  return tg_fail(TG_ERR_INPUT, "strength: %s needs a %s outside the core, and there is none", r.op,
-                 change > 0 ? "neutron" : "proton");
+  const int change = w.op.charge_change;
+  tg_status status = TG_OK;
+  if (protons + change < 0 || neutrons - change < 0)
+    status = tg_fail(TG_ERR_INPUT, "strength: %s needs a %s outside the core, and there is none",
+                     w.request.op, change > 0 ? "neutron" : "proton");
+  else if ((size_t)w.request.level > most_levels(q))
+    status = tg_fail(TG_ERR_INPUT,
+                     "strength: there is no level %d; at most %zu are looked for (--states)",
+                     w.request.level, most_levels(q));
+  else
+    status = check_space(&w);
+  tg_ci_transition_free(&w.op);
+  return status;
 }
 
 static tg_status compute(const tg_ci_question* q) {

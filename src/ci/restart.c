@@ -173,10 +173,17 @@ typedef struct watch {
 /* At most a twentieth of the time goes into writing. */
 static tg_status save(watch* w, const tg_eigen_solver* solver) {
   const double start = tg_time_now();
-  TG_TRY(tg_eigen_save(solver, w->path));
+  const tg_status status = tg_eigen_save(solver, w->path);
   const double end = tg_time_now(), pause = WRITING_SHARE * (end - start);
   w->next = end + (pause > w->restart->interval_s ? pause : w->restart->interval_s);
-  return TG_OK;
+  return status;
+}
+
+/* A full disk now may have room next time, and hours of work are worth more than a state of them:
+ * the run goes on, and the state on disk stays the one before. */
+static void save_or_warn(watch* w, const tg_eigen_solver* solver) {
+  if (save(w, solver) != TG_OK && w->restart->warn)
+    w->restart->warn(w->restart->context, tg_last_error());
 }
 
 static tg_status watched(void* context, const tg_eigen_progress* progress,
@@ -184,7 +191,7 @@ static tg_status watched(void* context, const tg_eigen_progress* progress,
   watch* w = context;
   const bool found = progress->phase == TG_EIGEN_VERIFY;
   if (progress->phase != TG_EIGEN_DONE && ((found && !w->found_kept) || tg_time_now() >= w->next)) {
-    TG_TRY(save(w, solver));
+    save_or_warn(w, solver);
     w->found_kept = found;
   }
   return w->caller->progress ? w->caller->progress(w->caller->context, progress, solver) : TG_OK;

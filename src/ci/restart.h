@@ -20,6 +20,10 @@ typedef struct tg_ci_restart {
   bool goes_on;      /* the file was there */
   uint64_t digest;   /* of the problem */
   int round;         /* of solve.h's search for states of one J: each is a run of its own */
+  /* Told why a state could not be written between two steps: the run goes on, and tries again after
+   * the interval. NULL: nobody. */
+  void (*warn)(void* context, const char* words);
+  void* context;
 } tg_ci_restart;
 
 /** Looks for the file. There: checks that it is of this problem (TG_ERR_INPUT says what differs).

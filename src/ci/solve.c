@@ -41,6 +41,8 @@ tg_ci_solve_params tg_ci_solve_defaults(void) {
   return (tg_ci_solve_params){.storage = TG_CI_STORAGE_AUTO, .check = TG_EIGEN_CHECK_AUTO};
 }
 
+int tg_ci_usual_states(int asked) { return asked > 0 ? asked : USUAL_STATES; }
+
 void tg_ci_spectrum_free(tg_ci_spectrum* spectrum) {
   if (!spectrum) return;
   for (size_t s = 0; spectrum->sectors && s < spectrum->sector_count; s++) {
@@ -135,7 +137,7 @@ static tg_status need_of_space(const run* r, tg_ci_need* need) {
   const tg_ci_space_params space = space_of(p, need->symmetry);
   TG_TRY(tg_ci_space_estimate(p->h, &space, &dimension, &bytes));
   need->space = bytes;
-  need->states = r->params->states > 0 ? r->params->states : USUAL_STATES;
+  need->states = tg_ci_usual_states(r->params->states);
   if ((uint64_t)need->states > p->levels[r->sector]) need->states = (int)p->levels[r->sector];
   return vectors_need(r, need, dimension, &need->vectors);
 }
@@ -427,7 +429,7 @@ static int by_energy(const void* a, const void* b) {
 static tg_status check_states(const tg_ci_problem* p, const tg_ci_solve_params* params,
                               size_t* room) {
   uint64_t all = 0;
-  const int states = params->states > 0 ? params->states : USUAL_STATES;
+  const int states = tg_ci_usual_states(params->states);
   if (params->states < 0)
     return tg_fail(TG_ERR_INPUT, "%d states; at least one is needed", params->states);
   if (!(params->tolerance >= 0) || !isfinite(params->tolerance))
@@ -518,7 +520,9 @@ tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* pa
   if (params->restart)
     TG_TRY(tg_ci_restart_begin(problem, params->restart,
                                params->restart_s > 0 ? params->restart_s : USUAL_RESTART_S,
-                               params->states > 0 ? params->states : USUAL_STATES, &r.restart));
+                               tg_ci_usual_states(params->states), &r.restart));
+  r.restart.warn = params->warn;
+  r.restart.context = params->context;
   if (r.restart.goes_on && params->goes_on) params->goes_on(params->context, params->restart);
   TG_TRY_GOTO(TG_ALLOCATE(problem->sector_count, "sectors", &spectrum.sectors), failed);
   spectrum.sector_count = problem->sector_count;

@@ -27,7 +27,8 @@ typedef struct tg_ci_solve_params {
                         const tg_eigen_progress* progress);
   /** Once, where the restart file was there and is of this problem. May be NULL. */
   void (*goes_on)(void* context, const char* path);
-  bool (*interrupted)(void* context); /* true: TG_ERR_INTERRUPTED soon. NULL: never */
+  void (*warn)(void* context, const char* words); /* of what does not end the run. NULL: nobody */
+  bool (*interrupted)(void* context);             /* true: TG_ERR_INTERRUPTED soon. NULL: never */
   void* context;
 } tg_ci_solve_params;
 
@@ -69,6 +70,10 @@ typedef struct tg_ci_spectrum {
 } tg_ci_spectrum;
 
 tg_ci_solve_params tg_ci_solve_defaults(void);
+
+/** States that are looked for in each sector, as far as it has them, where this many are asked for
+ * (0: nothing was said). */
+int tg_ci_usual_states(int asked);
 
 /** What solving a sector of the problem would take. Makes the tables of jumps, but nothing of the
  * size of the space. */

@@ -140,6 +140,7 @@ tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_c
     return tg_fail(TG_ERR_INPUT, "--hw %g: an oscillator energy in MeV, above 0, was expected",
                    params.hw);
   if (options->parity) params.parity = strchr(options->parity, '-') ? -1 : 1;
+  out->partition = params.partition;
   TG_TRY(read_numbers(options, &out->solve));
   TG_TRY_GOTO(read_inputs(options, out), failed);
   TG_TRY_GOTO(read_spin(options, &out->input, &params), failed);

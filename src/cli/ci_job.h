@@ -27,7 +27,8 @@ typedef struct tg_cli_ci_options {
 typedef struct tg_cli_ci_job {
   char* paths[TG_CLI_LIST_SIZE]; /* as read: names of built-in interactions in full */
   tg_ci_input input;
-  bool asked; /* numbers of particles are known, so there is a problem */
+  const char* partition; /* the .ptn file, or NULL */
+  bool asked;            /* numbers of particles are known, so there is a problem */
   tg_ci_problem problem;
   tg_ci_solve_params solve; /* without callbacks */
   tg_ci_tables tables;      /* what --observables gave */

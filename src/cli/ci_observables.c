@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ci_observables.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -23,18 +24,27 @@ static tg_status read_list(const char* option, const char* text, int count, cons
 
 tg_status tg_cli_ci_observables_open(const tg_cli_ci_observable_options* o,
                                      const tg_ci_problem* initial, const tg_ci_problem* final,
-                                     int threads, tg_ci_observable_list* list,
+                                     const tg_ci_solve_params* solve, tg_ci_observable_list* list,
                                      tg_ci_observable_params* params) {
   double g[4];
   tg_ci_observable_list made = {0};
   tg_ci_observable_params p = tg_ci_observable_defaults();
-  p.threads = threads;
+  p.threads = solve->threads;
+  p.states = solve->states;
   if (o->charges) {
     TG_TRY(read_list("charges", o->charges, 2, "of proton and neutron: 1.5,0.5", p.charge));
+    for (int t = 0; t < 2; t++)
+      if (!(fabs(p.charge[t]) <= 1e6))
+        return tg_fail(TG_ERR_INPUT, "--charges %s: a charge of %g e makes no sense; at most 1e6",
+                       o->charges, p.charge[t]);
     p.charges_given = true;
   }
   if (o->g) {
     TG_TRY(read_list("g", o->g, 4, "gl of proton and neutron, then gs: 1,0,5.586,-3.826", g));
+    for (int i = 0; i < 4; i++)
+      if (!(fabs(g[i]) <= 1e6))
+        return tg_fail(TG_ERR_INPUT, "--g %s: a g factor of %g makes no sense; at most 1e6", o->g,
+                       g[i]);
     memcpy(p.g_orbital, g, sizeof p.g_orbital);
     memcpy(p.g_spin, g + 2, sizeof p.g_spin);
   }

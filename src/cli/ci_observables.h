@@ -11,11 +11,12 @@ typedef struct tg_cli_ci_observable_options {
 } tg_cli_ci_observable_options;
 
 /** The list (usual, or all between two calculations, where none is given) and the parameters, and
- * what can be refused before a solve. final is NULL within one calculation. Release the list with
+ * what can be refused before a solve, which will have these parameters (between two calculations
+ * its threads alone matter). final is NULL within one calculation. Release the list with
  * tg_ci_observables_free. */
 tg_status tg_cli_ci_observables_open(const tg_cli_ci_observable_options* options,
                                      const tg_ci_problem* initial, const tg_ci_problem* final,
-                                     int threads, tg_ci_observable_list* list,
+                                     const tg_ci_solve_params* solve, tg_ci_observable_list* list,
                                      tg_ci_observable_params* params);
 
 /* What one option of a list is; `field` is the member of the verb's structure. */

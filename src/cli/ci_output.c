@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ci_output.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "ci/restart.h"
@@ -19,39 +24,115 @@ static tg_status place(const char* folder, const char* name, char* out) {
   return tg_path_join(folder && !strchr(name, '/') ? folder : "", name, out, TG_CLI_CI_PATH);
 }
 
-/* Results of an earlier run are refused, or kept under numbered names; a log without results, as an
- * interrupted run leaves it, is gone on with. */
-static tg_status open_folder(const tg_cli_ci_output_options* o, tg_cli_ci_outputs* out) {
-  const char* all[] = {out->json, out->picture, out->arrays, out->wave, out->log_path};
-  const size_t count = sizeof all / sizeof *all;
-  bool results = false;
-  TG_TRY(tg_folder_make(o->folder));
-  for (size_t i = 0; i < count; i++) {
-    if (!*all[i] || !tg_path_exists(all[i])) continue;
-    if (all[i] == out->log_path && !results) continue;
-    if (!o->force)
-      return tg_fail(TG_ERR_INPUT,
-                     "%s: is there from an earlier run; keep it as a numbered copy (--force), or "
-                     "choose another folder (-o)",
-                     all[i]);
-    TG_TRY(tg_file_keep_copy(all[i]));
-    results = true;
+enum { FILES = 6 };
+
+/* What is or may be written, the log last. */
+static void list_files(const tg_cli_ci_outputs* out, const char* all[FILES]) {
+  const char* const files[FILES] = {out->json, out->picture, out->arrays,
+                                    out->wave, out->restart, out->log_path};
+  memcpy(all, files, sizeof files);
+}
+
+static tg_status not_over(const char* output, const char* input) {
+  if (!tg_path_same(output, input)) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "%s: is an input of this run (%s) and would be written over; give the output "
+                 "another name",
+                 output, input);
+}
+
+/* Operators of the list come from files, "FILE.opme" or the first part of "FILE.opme:100:1". */
+static tg_status not_over_operators(const char* output, const tg_ci_observable_list* list) {
+  char path[TG_CLI_CI_PATH];
+  for (size_t i = 0; i < list->count; i++) {
+    const char* end = list->argument[i] ? strstr(list->argument[i], ".opme") : NULL;
+    if (!end) continue;
+    snprintf(path, sizeof path, "%.*s", (int)(end + strlen(".opme") - list->argument[i]),
+             list->argument[i]);
+    TG_TRY(not_over(output, path));
   }
-  return tg_file_open(out->log_path, "a", &out->log);
+  return TG_OK;
+}
+
+/* Nothing is written twice, and never over an input. */
+static tg_status check_apart(const tg_cli_ci_job* job, const tg_ci_observable_list* list,
+                             const tg_cli_ci_outputs* out) {
+  const char* all[FILES];
+  list_files(out, all);
+  for (int i = 0; i < FILES; i++) {
+    if (!*all[i]) continue;
+    for (int k = 0; k < i; k++)
+      if (*all[k] && tg_path_same(all[i], all[k]))
+        return tg_fail(TG_ERR_INPUT, "%s: is to be two files at once; give them different names",
+                       all[i]);
+    for (size_t k = 0; k < job->input.fact_count; k++)
+      TG_TRY(not_over(all[i], job->input.facts[k].path));
+    if (job->partition) TG_TRY(not_over(all[i], job->partition));
+    TG_TRY(not_over_operators(all[i], list));
+  }
+  return TG_OK;
+}
+
+/* HDF5 cannot write into devices and pipes. */
+static tg_status check_plain(const char* path) {
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return tg_fail(TG_ERR_INPUT, "%s: is a device or a pipe; HDF5 needs a plain file", path);
+  return tg_new_file_check(path);
 }
 
 static tg_status check_names(const tg_cli_ci_outputs* out) {
   if (*out->json) TG_TRY(tg_new_file_check(out->json));
   if (*out->picture) TG_TRY(tg_cli_ci_picture_check(out->picture));
-  if (*out->wave) TG_TRY(tg_new_file_check(out->wave));
-  if (*out->arrays) TG_TRY(tg_new_file_check(out->arrays));
-  const char* all[] = {out->json, out->picture, out->wave, out->arrays, out->restart};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    for (size_t k = 0; k < i; k++)
-      if (*all[i] && *all[k] && tg_path_same(all[i], all[k]))
-        return tg_fail(TG_ERR_INPUT, "%s: is to be two files at once; give them different names",
-                       all[i]);
+  if (*out->wave) TG_TRY(check_plain(out->wave));
+  if (*out->arrays) TG_TRY(check_plain(out->arrays));
   return TG_OK;
+}
+
+/* One run at a time writes into a folder; the lock goes with the process. File systems without
+ * locks say so, and are trusted. */
+static tg_status lock_folder(const char* folder, tg_cli_ci_outputs* out) {
+  out->folder_lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (out->folder_lock < 0 || flock(out->folder_lock, LOCK_EX | LOCK_NB) == 0 ||
+      errno != EWOULDBLOCK)
+    return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "%s: another run is writing into this folder; wait for its end, or choose another "
+                 "folder (-o)",
+                 folder);
+}
+
+/* Results of an earlier run are refused without force; a log without results, as an interrupted run
+ * leaves it, is gone on with. *results: there are some. */
+static tg_status check_earlier(bool force, const tg_cli_ci_outputs* out, bool* results) {
+  const char* all[FILES];
+  list_files(out, all);
+  *results = false;
+  for (int i = 0; i < FILES; i++) {
+    if (!*all[i] || all[i] == out->restart || !tg_path_exists(all[i])) continue;
+    if (all[i] == out->log_path && !*results) continue;
+    if (!force)
+      return tg_fail(TG_ERR_INPUT,
+                     "%s: is there from an earlier run; keep it as a numbered copy (--force), or "
+                     "choose another folder (-o)",
+                     all[i]);
+    *results = true;
+  }
+  return TG_OK;
+}
+
+/* Whatever would be refused is refused before a file of an earlier run is touched. */
+static tg_status open_folder(const tg_cli_ci_output_options* o, tg_cli_ci_outputs* out) {
+  const char* all[FILES];
+  bool results;
+  TG_TRY(tg_folder_make(o->folder));
+  TG_TRY(lock_folder(o->folder, out));
+  TG_TRY(check_earlier(o->force, out, &results));
+  TG_TRY(check_names(out));
+  list_files(out, all);
+  for (int i = 0; i < FILES && results; i++)
+    if (*all[i] && all[i] != out->restart) TG_TRY(tg_file_keep_copy(all[i]));
+  return tg_file_open(out->log_path, "a", &out->log);
 }
 
 tg_status tg_cli_ci_needs_hdf5(const char* option, const char* path) {
@@ -72,6 +153,7 @@ tg_status tg_cli_ci_outputs_open(const tg_cli_ci_output_options* o, int argc, ch
                                  tg_cli_ci_outputs* out) {
   const bool hdf5 = tg_ci_results_library() != NULL, all = o->folder != NULL;
   memset(out, 0, sizeof *out);
+  out->folder_lock = -1;
   tg_cli_ci_command(argc, argv, out->command, sizeof out->command);
   TG_TRY(tg_cli_ci_needs_hdf5("--wave", o->wave));
   TG_TRY(tg_cli_ci_needs_hdf5("--arrays", o->arrays));
@@ -106,38 +188,55 @@ static void begin_log(const tg_cli_ci_outputs* outputs, const tg_cli_ci_job* job
 }
 
 tg_status tg_cli_ci_outputs_begin(const tg_cli_ci_output_options* options, const tg_cli_ci_job* job,
-                                  tg_cli_ci_outputs* outputs) {
-  if (options->folder) TG_TRY(open_folder(options, outputs));
-  TG_TRY(check_names(outputs));
+                                  const tg_ci_observable_list* list, tg_cli_ci_outputs* outputs) {
+  TG_TRY(check_apart(job, list, outputs));
+  TG_TRY(options->folder ? open_folder(options, outputs) : check_names(outputs));
   if (outputs->log) begin_log(outputs, job);
   return TG_OK;
 }
 
 /* ---- after it ---- */
 
+void tg_cli_ci_keep_failure(tg_cli_ci_first_failure* first, tg_status status) {
+  if (status == TG_OK || first->status != TG_OK) return;
+  first->status = status;
+  snprintf(first->words, sizeof first->words, "%s", tg_last_error());
+}
+
+static tg_status write_json(const char* path, const tg_cli_ci_job* job,
+                            const tg_ci_spectrum* spectrum) {
+  tg_new_file file;
+  TG_TRY(tg_new_file_open(path, &file));
+  tg_cli_ci_json(file.stream, job, spectrum);
+  return tg_new_file_commit(&file);
+}
+
 tg_status tg_cli_ci_outputs_write(tg_cli_ci_outputs* outputs, const tg_cli_ci_job* job,
-                                  const tg_ci_spectrum* spectrum) {
+                                  const tg_ci_spectrum* spectrum, bool done) {
+  tg_cli_ci_first_failure first = {.status = TG_OK};
   if (*outputs->wave)
-    TG_TRY(tg_ci_wave_write(outputs->wave, &job->problem, spectrum, outputs->command));
+    tg_cli_ci_keep_failure(
+        &first, tg_ci_wave_write(outputs->wave, &job->problem, spectrum, outputs->command));
   if (*outputs->arrays && (job->tables.table_count || job->tables.data_count))
-    TG_TRY(tg_ci_tables_write(outputs->arrays, &job->tables, outputs->command));
-  if (*outputs->picture) TG_TRY(tg_cli_ci_picture(outputs->picture, job, spectrum));
-  if (*outputs->json) {
-    tg_new_file file;
-    TG_TRY(tg_new_file_open(outputs->json, &file));
-    tg_cli_ci_json(file.stream, job, spectrum);
-    TG_TRY(tg_new_file_commit(&file));
-  }
+    tg_cli_ci_keep_failure(&first,
+                           tg_ci_tables_write(outputs->arrays, &job->tables, outputs->command));
+  if (*outputs->picture)
+    tg_cli_ci_keep_failure(&first, tg_cli_ci_picture(outputs->picture, job, spectrum));
+  if (*outputs->json) tg_cli_ci_keep_failure(&first, write_json(outputs->json, job, spectrum));
   if (outputs->log) {
     fputc('\n', outputs->log);
     tg_cli_ci_print(outputs->log, job, spectrum, outputs->arrays);
-    TG_TRY(tg_file_close(&outputs->log, outputs->log_path));
+    if (first.status != TG_OK) fprintf(outputs->log, "%s\n", first.words);
+    tg_cli_ci_keep_failure(&first, tg_file_close(&outputs->log, outputs->log_path));
   }
-  if (*outputs->restart) tg_ci_restart_remove(&job->problem, outputs->restart);
+  if (first.status != TG_OK) return tg_fail(first.status, "%s", first.words);
+  if (*outputs->restart && done) tg_ci_restart_remove(&job->problem, outputs->restart);
   return TG_OK;
 }
 
 void tg_cli_ci_outputs_close(tg_cli_ci_outputs* outputs, tg_status status) {
+  if (outputs->folder_lock >= 0) close(outputs->folder_lock);
+  outputs->folder_lock = -1;
   if (!outputs->log) return;
   if (status != TG_OK) fprintf(outputs->log, "%s\n", tg_last_error());
   fclose(outputs->log);

@@ -4,6 +4,7 @@
 #ifndef TG_CLI_CI_OUTPUT_H
 #define TG_CLI_CI_OUTPUT_H
 
+#include "ci/observables.h"
 #include "cli/ci_job.h"
 
 enum { TG_CLI_CI_PATH = 4096 };
@@ -17,8 +18,9 @@ typedef struct tg_cli_ci_output_options {
 typedef struct tg_cli_ci_outputs {
   char json[TG_CLI_CI_PATH], wave[TG_CLI_CI_PATH], picture[TG_CLI_CI_PATH];
   char arrays[TG_CLI_CI_PATH], restart[TG_CLI_CI_PATH], log_path[TG_CLI_CI_PATH];
-  bool goes_on; /* the restart file is there */
-  FILE* log;    /* of the folder; NULL: none */
+  bool goes_on;    /* the restart file is there */
+  int folder_lock; /* descriptor; -1: none */
+  FILE* log;       /* of the folder; NULL: none */
   char command[4096];
 } tg_cli_ci_outputs;
 
@@ -32,13 +34,24 @@ tg_status tg_cli_ci_needs_hdf5(const char* option, const char* path);
 tg_status tg_cli_ci_outputs_open(const tg_cli_ci_output_options* options, int argc, char** argv,
                                  tg_cli_ci_outputs* out);
 /** Once the job is known to be sound: makes the folder and begins its log. What would be refused
- * after the work is refused here: names, folders, files of an earlier run (without force). */
+ * after the work is refused here: names, folders, files of an earlier run (without force), outputs
+ * that are inputs (of the job, or operators of the list), a folder that another run writes into. */
 tg_status tg_cli_ci_outputs_begin(const tg_cli_ci_output_options* options, const tg_cli_ci_job* job,
-                                  tg_cli_ci_outputs* outputs);
-/** Writes them, once the levels and the observables are known; removes the restart file. */
+                                  const tg_ci_observable_list* list, tg_cli_ci_outputs* outputs);
+/** The first of several failures, and its message. */
+typedef struct tg_cli_ci_first_failure {
+  tg_status status;
+  char words[1024];
+} tg_cli_ci_first_failure;
+
+void tg_cli_ci_keep_failure(tg_cli_ci_first_failure* first, tg_status status);
+
+/** Writes them, once the levels and the observables are known; what fails does not keep the others
+ * away, and the first failure is returned. done: nothing failed before, so the restart file is
+ * removed where all could be written. */
 tg_status tg_cli_ci_outputs_write(tg_cli_ci_outputs* outputs, const tg_cli_ci_job* job,
-                                  const tg_ci_spectrum* spectrum);
-/** Closes the log, with the error message where the run failed. */
+                                  const tg_ci_spectrum* spectrum, bool done);
+/** Lets go of the folder and closes the log, with the error message where the run failed. */
 void tg_cli_ci_outputs_close(tg_cli_ci_outputs* outputs, tg_status status);
 
 /* What one option of a list is; `field` is the member of the verb's structure. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 #include "cli/ci_progress.h"
 #include "cli/ci_report.h"
 #include "cli/cli.h"
+
+enum { USUAL_CHECKPOINT = 15 }; /* minutes */
 
 typedef struct fields {
   tg_cli_ci_options options;
@@ -43,6 +46,13 @@ static void goes_on(void* context, const char* path) {
   fprintf(stderr, "goes on from %s\n", path);
 }
 
+static void warn(void* context, const char* words) {
+  const tg_cli_ci_progress* progress = context;
+  fprintf(stderr, "%sWarning: %s; the run goes on, and tries again later\n",
+          progress->terminal ? "\r\033[K" : "", words);
+  if (progress->lines) fprintf(progress->lines, "Warning: %s; the run goes on\n", words);
+}
+
 /* Levels, what --observables asks of them, and files. */
 static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* outputs) {
   tg_ci_spectrum spectrum = {0};
@@ -50,14 +60,15 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
   tg_ci_observable_params params;
   tg_cli_ci_progress progress = {.terminal = isatty(STDERR_FILENO) ? stderr : NULL, .pause = 30};
   tg_status status;
-  TG_TRY_GOTO(tg_cli_ci_observables_open(&f->observables, &job->problem, NULL, job->solve.threads,
-                                         &list, &params),
-              done);
-  TG_TRY_GOTO(tg_cli_ci_outputs_begin(&f->outputs, job, outputs), done);
+  TG_TRY_GOTO(
+      tg_cli_ci_observables_open(&f->observables, &job->problem, NULL, &job->solve, &list, &params),
+      done);
+  TG_TRY_GOTO(tg_cli_ci_outputs_begin(&f->outputs, job, &list, outputs), done);
   TG_TRY_GOTO(tg_cli_ci_share_memory(true, &job->solve), done);
   progress.lines = outputs->log;
   job->solve.progress = progress.terminal || progress.lines ? tg_cli_ci_progress_show : NULL;
   job->solve.interrupted = interrupted;
+  job->solve.warn = warn;
   job->solve.context = &progress;
   job->solve.restart = *outputs->restart ? outputs->restart : NULL;
   job->solve.restart_s = 60 * f->checkpoint_minutes;
@@ -66,11 +77,17 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
   tg_cli_ci_progress_end(&progress);
   if (status != TG_OK) goto done;
   const tg_ci_states states = {&job->problem, &spectrum};
-  status = tg_ci_observables_run(&list, &params, &states, NULL, &job->tables);
-  if (status == TG_OK) status = tg_cli_ci_outputs_write(outputs, job, &spectrum);
-  /* levels that took hours are shown even where a disk was full in the end */
-  if (!f->json) tg_cli_ci_print(stdout, job, &spectrum, outputs->arrays);
-  if (f->json && status == TG_OK) tg_cli_ci_json(stdout, job, &spectrum);
+  tg_cli_ci_first_failure first = {.status = TG_OK};
+  tg_cli_ci_keep_failure(&first,
+                         tg_ci_observables_run(&list, &params, &states, NULL, &job->tables));
+  /* levels that took hours are written and shown, even without all observables or on a full disk */
+  tg_cli_ci_keep_failure(&first,
+                         tg_cli_ci_outputs_write(outputs, job, &spectrum, first.status == TG_OK));
+  if (f->json)
+    tg_cli_ci_json(stdout, job, &spectrum);
+  else
+    tg_cli_ci_print(stdout, job, &spectrum, outputs->arrays);
+  if (first.status != TG_OK) status = tg_fail(first.status, "%s", first.words);
 done:
   tg_cli_ci_outputs_close(outputs, status);
   tg_ci_observables_free(&list);
@@ -79,11 +96,16 @@ done:
 }
 
 static tg_status run(int argc, char** argv) {
-  fields f = {.options = tg_cli_ci_defaults(), .checkpoint_minutes = 15};
+  fields f = {.options = tg_cli_ci_defaults(), .checkpoint_minutes = NAN};
   static tg_cli_ci_job job;
   static tg_cli_ci_outputs outputs;
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   if (!tg_cli_speaks()) return TG_OK;
+  if (!isnan(f.checkpoint_minutes) && !f.outputs.restart)
+    return tg_fail(TG_ERR_INPUT,
+                   "--checkpoint %g: there is no file to keep states in; give --restart FILE, too",
+                   f.checkpoint_minutes);
+  if (isnan(f.checkpoint_minutes)) f.checkpoint_minutes = USUAL_CHECKPOINT;
   if (!(f.checkpoint_minutes > 0))
     return tg_fail(TG_ERR_INPUT, "--checkpoint %g: minutes, more than 0, were expected",
                    f.checkpoint_minutes);

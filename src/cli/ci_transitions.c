@@ -182,15 +182,29 @@ static tg_status check_neighbours(const tg_ci_problem* i, const tg_ci_problem* f
                  i->particles[0], i->particles[1], f->particles[0], f->particles[1]);
 }
 
+/* Between nuclei of one A, all scaling by mass is the same. Between others nothing can be said. */
+static tg_status note_interactions(const side* from, const side* to, tg_ci_tables* tables) {
+  const tg_ci_wave *a = &from->wave, *b = &to->wave;
+  if (a->particles[0] + a->particles[1] != b->particles[0] + b->particles[1] ||
+      a->digest == b->digest)
+    return TG_OK;
+  return tg_ci_tables_note(tables,
+                           "the two files were made with different Hamiltonians (another "
+                           "interaction, --hw, --beta-cm, --scale or integrals): what is between "
+                           "their levels may mean little");
+}
+
 static tg_status observe(const fields* f, const side* from, const side* to, tg_ci_tables* tables) {
   tg_ci_observable_list list;
   tg_ci_observable_params params;
   TG_TRY(check_neighbours(&from->problem, &to->problem));
-  TG_TRY(tg_cli_ci_observables_open(&f->observables, &from->problem, &to->problem, f->threads,
-                                    &list, &params));
+  const tg_ci_solve_params solve = {.threads = f->threads};
+  TG_TRY(tg_cli_ci_observables_open(&f->observables, &from->problem, &to->problem, &solve, &list,
+                                    &params));
   const tg_status status =
       tg_ci_observables_run(&list, &params, &from->states, &to->states, tables);
   tg_ci_observables_free(&list);
+  if (status == TG_OK) TG_TRY(note_interactions(from, to, tables));
   if (status == TG_OK && tables->table_count == 0)
     return tg_ci_tables_note(tables,
                              "nothing connects these levels, or nothing was asked for that "
@@ -203,11 +217,16 @@ static tg_status check_files(const fields* f) {
   TG_TRY(tg_cli_ci_needs_hdf5("--arrays", f->arrays));
   if (f->json_file) TG_TRY(tg_new_file_check(f->json_file));
   if (f->arrays) TG_TRY(tg_new_file_check(f->arrays));
-  const char* all[] = {f->json_file, f->from, f->to};
-  for (size_t i = 0; f->arrays && i < sizeof all / sizeof *all; i++)
-    if (all[i] && tg_path_same(f->arrays, all[i]))
-      return tg_fail(TG_ERR_INPUT, "%s: is to be two files at once; give them different names",
-                     f->arrays);
+  const char* outputs[] = {f->json_file, f->arrays};
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+    if (outputs[i] && (tg_path_same(outputs[i], f->from) || tg_path_same(outputs[i], f->to)))
+      return tg_fail(TG_ERR_INPUT,
+                     "%s: is an input of this run and would be written over; give the output "
+                     "another name",
+                     outputs[i]);
+  if (f->json_file && f->arrays && tg_path_same(f->json_file, f->arrays))
+    return tg_fail(TG_ERR_INPUT, "%s: is to be two files at once; give them different names",
+                   f->arrays);
   return TG_OK;
 }
 

@@ -92,6 +92,91 @@ static void names(void** state) {
   assert_int_equal(ci_run(FLUORINE " --wave /no/such/folder/x.h5"), 2);
 }
 
+/* An input under another name is still an input; nothing of an earlier run is touched by a run that
+ * is refused. */
+static void inputs_are_safe(void** state) {
+  (void)state;
+  char line[4096];
+  snprintf(line, sizeof line,
+           "cp '%s'/tests/ci/data/p.snt '%s/p.snt' && cp '%s'/tests/ci/data/p_sigma.opme "
+           "'%s/s.opme' && ln -sf p.snt '%s/link' && mkdir -p '%s/safe' && "
+           "ln -sf ../p.snt '%s/safe/levels.json' && ln -sf p.snt '%s/link.svg'",
+           TG_SOURCE_DIR, folder, TG_SOURCE_DIR, folder, folder, folder, folder, folder);
+  assert_int_equal(system(line), 0);
+  static const char* const words[] = {"--json-file %s/p.snt",
+                                      "--json-file %s/link",
+                                      "--wave %s/p.snt",
+                                      "--arrays %s/link",
+                                      "--picture %s/link.svg",
+                                      "--restart %s/p.snt",
+                                      "-o %s/safe --force",
+                                      "--observables %s/s.opme --json-file %1$s/s.opme",
+                                      "--observables strength:%s/s.opme:9 --wave %1$s/s.opme"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    char option[2048];
+    const char* name = strstr(words[i], "%1$s");
+    const int first = name ? (int)(name - words[i]) : (int)strlen(words[i]);
+    char before[256];
+    snprintf(before, sizeof before, "%.*s", first, words[i]);
+    const char* at = strstr(before, "%s");
+    snprintf(option, sizeof option, "%.*s%s%s%s%s", (int)(at - before), before, folder, at + 2,
+             name ? folder : "", name ? name + 4 : "");
+    snprintf(line, sizeof line, "solve -i %s/p.snt --protons 1 --neutrons 1 --states 1 %s", folder,
+             option);
+    if (!tg_ci_results_library() && strstr(option, "/p.snt") != strstr(option, "--json")) continue;
+    if (ci_run(line) != 2 || !strstr(ci_output, "is an input of this run"))
+      fail_msg("%s: %s", line, ci_output);
+  }
+  snprintf(line, sizeof line, "cmp -s '%s'/tests/ci/data/p.snt '%s/p.snt'", TG_SOURCE_DIR, folder);
+  assert_int_equal(system(line), 0);
+
+  assert_int_equal(run(FLUORINE, "--force"), 0);
+  assert_int_equal(run(FLUORINE, "--force --restart levels.json"), 2);
+  assert_non_null(strstr(ci_output, "two files at once"));
+  assert_true(is_there("out/levels.json"));
+  assert_int_equal(run(FLUORINE, "--force --picture levels.png"), 2);
+  assert_true(is_there("out/levels.json"));
+  /* another run has the folder */
+  snprintf(line, sizeof line,
+           "flock -xn '%s/out' '%s' ci " FLUORINE " --force -o '%s/out' >'%s/said' 2>&1", folder,
+           TG_PROGRAM, folder, folder);
+  const int ended = system(line);
+  assert_int_equal(WEXITSTATUS(ended), 2);
+  assert_non_null(strstr(read_text("said"), "another run is writing into this folder"));
+  assert_true(is_there("out/levels.json"));
+}
+
+/* What an observable asks for in vain is found before the work, or does not spoil it. */
+static void failing_observables(void** state) {
+  (void)state;
+  static const struct {
+    const char *words, *says;
+  } early[] = {
+      {"--observables strength:e2:10:9", "there is no level 9"},
+      {"--observables strength:e1", "negative parity"},
+      {"--charges 1e200,0", "makes no sense"},
+      {"--g 1,0,1e30,0", "makes no sense"},
+      {"--checkpoint 3", "give --restart FILE"},
+  };
+  char line[2048];
+  for (size_t i = 0; i < sizeof early / sizeof *early; i++) {
+    snprintf(line, sizeof line, FLUORINE " %s", early[i].words);
+    assert_int_equal(ci_run(line), 2);
+    if (!strstr(ci_output, early[i].says) || strstr(ci_output, "excitation"))
+      fail_msg("%s: %s", line, ci_output);
+  }
+  /* whether a level has a J of its own is known when it is there: the levels stay */
+  snprintf(line, sizeof line,
+           "solve -i usdb --neutrons 2 --parity + --two-m 4 --states 3 --tolerance 1e3 --check off "
+           "--observables strength:e2,occupations --json-file '%s/late.json'",
+           folder);
+  assert_int_equal(ci_run(line), 2);
+  assert_non_null(strstr(ci_output, "excitation"));
+  assert_non_null(strstr(ci_output, "not computed: observable strength"));
+  assert_non_null(strstr(ci_output, "Occupations"));
+  assert_non_null(strstr(read_text("late.json"), "energy_MeV"));
+}
+
 /* The columns of the tables in JSON and in HDF5 are the same. */
 static void observables(void** state) {
   (void)state;
@@ -221,6 +306,8 @@ int main(void) {
       cmocka_unit_test(a_failed_run),
       cmocka_unit_test(names),
       cmocka_unit_test(observables),
+      cmocka_unit_test(inputs_are_safe),
+      cmocka_unit_test(failing_observables),
       cmocka_unit_test(pace_of_a_steady_run),
       cmocka_unit_test(pace_of_a_lost_run),
       cmocka_unit_test(pace_of_a_real_run),

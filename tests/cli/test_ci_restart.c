@@ -158,6 +158,21 @@ static void second_sector(void** state) {
   expect_tidy("second", "second.parity-");
 }
 
+/* A state that cannot be written does not end the run. */
+static void full_disk(void** state) {
+  (void)state;
+  char line[2048];
+  /* no file may grow beyond 4 KiB: the text fits, a state does not */
+  snprintf(line, sizeof line,
+           "trap '' XFSZ; ulimit -f 8; cd '%s' && '%s' ci solve " MAGNESIUM
+           " --restart full --checkpoint 1e-9 >full.log 2>&1",
+           folder, TG_PROGRAM);
+  assert_int_equal(system(line), 0);
+  const char* log = scratch_read(scratch_path(folder, "full.log"));
+  assert_non_null(strstr(log, "Warning: "));
+  assert_non_null(strstr(log, "excitation"));
+}
+
 /* ---- what is refused ---- */
 
 static void expect_refused(const char* words, const char* message) {
@@ -209,8 +224,9 @@ static int remove_folder(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(uninterrupted), cmocka_unit_test(interrupted),    cmocka_unit_test(killed),
-      cmocka_unit_test(second_sector), cmocka_unit_test(other_problems),
+      cmocka_unit_test(uninterrupted),  cmocka_unit_test(interrupted),
+      cmocka_unit_test(killed),         cmocka_unit_test(second_sector),
+      cmocka_unit_test(other_problems), cmocka_unit_test(full_disk),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
