@@ -208,10 +208,34 @@ done:
   return status;
 }
 
+/* What printf's %*.*f gives, several times faster, into text with its end mark; its length, or 0
+ * where this way cannot tell: far numbers, and those so close to the middle of two decimals that
+ * the error of the product, at most 2^-14, might decide. */
+static int quick_number(char text[64], int width, int decimals, double value) {
+  static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+  if (decimals > 6 || !(fabs(value) < 1e6)) return 0;
+  const double scaled = fabs(value) * powers[decimals], whole = floor(scaled);
+  const double part = scaled - whole;
+  if (fabs(part - 0.5) < 1e-3) return 0;
+  unsigned long long digits = (unsigned long long)whole + (part > 0.5);
+  char back[64];
+  int length = 0;
+  for (int i = 0; i <= decimals || digits > 0; i++, digits /= 10) {
+    if (i == decimals && decimals > 0) back[length++] = '.';
+    back[length++] = (char)('0' + digits % 10);
+  }
+  if (signbit(value)) back[length++] = '-';
+  while (length < width) back[length++] = ' ';
+  for (int i = 0; i < length; i++) text[i] = back[length - 1 - i];
+  text[length] = '\0';
+  return length;
+}
+
 /* Writes a number right-aligned; false where it would run into its neighbour. */
 static bool write_number(FILE* stream, int width, int decimals, double value) {
   char text[64];
-  int length = snprintf(text, sizeof text, "%*.*f", width, decimals, value);
+  int length = quick_number(text, width, decimals, value);
+  if (length == 0) length = snprintf(text, sizeof text, "%*.*f", width, decimals, value);
   fputs(text, stream);
   return isfinite(value) && length <= width;
 }

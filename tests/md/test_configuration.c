@@ -85,6 +85,33 @@ static void g96_is_read(void** state) {
   tg_configuration_free(&c);
 }
 
+/* Whatever way the digits are found, they are printf's: also near the middle of two decimals, for
+ * negative numbers that round to 0, and where all digits carry. */
+static void written_digits_are_those_of_printf(void** state) {
+  (void)state;
+  static const double hard[] = {0,      -0.0,       -0.0004, 0.0005, 0.0015,       1.0005,
+                                1.2345, 99.9994999, 9.9995,  -1e-9,  999.99949999, -12.0625};
+  enum { HARD = sizeof hard / sizeof *hard };
+  double x[HARD + 1][3];
+  for (int i = 0; i < HARD; i++)
+    for (int d = 0; d < 3; d++) x[i][d] = hard[(i + d) % HARD] * (d == 1 ? 1 + 1e-15 : 1);
+  tg_configuration c = {.count = HARD, .x = x, .box = {3, 3, 3}};
+  char path[512];
+  snprintf(path, sizeof path, "%s", input_file("digits.gro", ""));
+  assert_int_equal(tg_configuration_save_gro(&c, 3, path), TG_OK);
+  FILE* stream = fopen(path, "r");
+  assert_non_null(stream);
+  char line[256], expected[64];
+  for (int i = -2; i < HARD; i++) {
+    assert_non_null(fgets(line, sizeof line, stream));
+    if (i < 0) continue;
+    snprintf(expected, sizeof expected, "%8.3f%8.3f%8.3f\n", x[i][0], x[i][1], x[i][2]);
+    assert_string_equal(line + 20, expected);
+  }
+  fclose(stream);
+  unlink(path);
+}
+
 static void written_gro_reads_back(void** state) {
   (void)state;
   for (int decimals = 3; decimals <= 9; decimals += 3) {
@@ -189,6 +216,7 @@ int main(void) {
       cmocka_unit_test(gro_is_read),
       cmocka_unit_test(gro_of_any_precision_and_its_first_frame),
       cmocka_unit_test(g96_is_read),
+      cmocka_unit_test(written_digits_are_those_of_printf),
       cmocka_unit_test(written_gro_reads_back),
       cmocka_unit_test(numbers_too_wide_are_not_written),
       cmocka_unit_test(bad_input_is_refused_with_its_place),
