@@ -4,7 +4,11 @@
  * whose positions are to be written.
  *
  * Checkpoints are of the last search, of which the GPU keeps a copy. How long the output files were
- * at that step is noted when the step's turn comes to be written. */
+ * at that step is noted when the step's turn comes to be written, by a thread of its own
+ * (device_writer.h).
+ *
+ * Where rows of the pair list outgrow their room, they get more, and the steps since the last
+ * search are done again: to the same bits, so that what was written of them already is right. */
 #include "md/device_run.h"
 
 #include <math.h>
@@ -18,10 +22,11 @@
 #include "device/device.h"
 #include "md/device_atoms.h"
 #include "md/device_step.h"
-#include "md/domain_internal.h"
+#include "md/device_writer.h"
 #include "md/run_write.h"
 
-enum { MARKS = TG_DEVICE_IN_FLIGHT + 2 };
+/* Of a row's room, in units of what a liquid needs. */
+enum { MOST_ROOM = 16 };
 
 /* A stretch under way. */
 typedef struct stretch {
@@ -37,18 +42,18 @@ typedef struct loop {
   tg_device_md* md;
   tg_device_step* step;
   long long next, listed; /* first step that is not queued; of the last search */
+  long long unwritten;    /* first step that was not given to the writer */
   stretch under_way[TG_DEVICE_IN_FLIGHT];
   int under_way_count;
-  struct {
-    long long step;
-    tg_output_marks marks;
-  } marks[MARKS]; /* of the last searches whose turn has come; oldest first */
-  int mark_count;
+  tg_device_writer* writer;
+  double row_room;
   long long pairs;
   long long energy_steps, sum_steps, searches, prunings, first;
   double started, last_progress, last_checkpoint;
   double idle_s; /* that the GPU has waited for files to be written */
   bool checkpoint_due;
+  bool restarted; /* for more room, and nothing is queued since: the snapshot is the state */
+  bool trouble;   /* on the GPU, which still works: the last good state is to be kept */
 } loop;
 
 tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system, int pe_count) {
@@ -82,8 +87,7 @@ tg_status tg_run_device_name(tg_run* run) {
   return TG_OK;
 }
 
-static unsigned char flags_of(const loop* l, long long step, long long listed, bool first) {
-  const tg_run* run = l->run;
+unsigned char tg_run_device_flags(const tg_run* run, long long step, long long listed, bool first) {
   const tg_parameters* p = &run->system->parameters;
   unsigned flags = 0;
   if (first || step % run->nstlist == 0)
@@ -98,28 +102,29 @@ static unsigned char flags_of(const loop* l, long long step, long long listed, b
   return (unsigned char)flags;
 }
 
-static tg_status create_lists(loop* l) {
+static unsigned char flags_of(const loop* l, long long step, long long listed, bool first) {
+  return tg_run_device_flags(l->run, step, listed, first);
+}
+
+static tg_status create_lists(loop* l, const double (*x)[3]) {
   const tg_run* run = l->run;
-  const int once[3] = {1, 1, 1};
   tg_device_md_params params;
-  TG_TRY(tg_device_atoms_make(run->system, once, &l->atoms));
-  TG_TRY(tg_device_work_make(run->system, &l->work));
   tg_device_atoms_params(&l->atoms, run->system, &params);
   params.list_radius = run->list_radius;
   params.inner_radius = run->prune_interval > 0 ? run->inner_radius : run->list_radius;
+  params.row_room = l->row_room;
   TG_TRY(tg_device_md_create(&params, &l->md));
-  return tg_device_md_set_positions(l->md, (const double(*)[3])run->domain->x);
+  return tg_device_md_set_positions(l->md, x);
 }
 
-static tg_status create(loop* l) {
+/* Steps that begin at l->next, where a search is. */
+static tg_status create_steps(loop* l, const double (*x)[3], const double (*v)[3],
+                              const double* heat) {
   const tg_run* run = l->run;
   const tg_md_system* system = run->system;
   const tg_parameters* p = &system->parameters;
   const tg_domain* domain = run->domain;
-  if (domain->home_count != system->atom_count)
-    return tg_fail(TG_ERR_INTERNAL, "%zu of %zu atoms are at home", domain->home_count,
-                   system->atom_count);
-  TG_TRY(create_lists(l));
+  TG_TRY(create_lists(l, x));
   tg_device_step_params params = {
       .md = l->md,
       .work = &l->work,
@@ -136,9 +141,23 @@ static tg_status create(loop* l) {
       .nsttcouple = p->nsttcouple,
   };
   memcpy(params.box, system->box, sizeof params.box);
+  memcpy(params.thermostat.given, heat, sizeof params.thermostat.given);
   TG_TRY(tg_device_step_create(&params, &l->step));
-  return tg_device_step_start(l->step, (const double(*)[3])domain->v, run->step,
-                              flags_of(l, run->step, run->step, true));
+  return tg_device_step_start(l->step, v, l->next, flags_of(l, l->next, l->next, true));
+}
+
+static tg_status create(loop* l) {
+  tg_run* run = l->run;
+  const tg_domain* domain = run->domain;
+  const int once[3] = {1, 1, 1};
+  if (domain->home_count != run->system->atom_count)
+    return tg_fail(TG_ERR_INTERNAL, "%zu of %zu atoms are at home", domain->home_count,
+                   run->system->atom_count);
+  TG_TRY(tg_device_atoms_make(run->system, once, &l->atoms));
+  TG_TRY(tg_device_work_make(run->system, &l->work));
+  TG_TRY(create_steps(l, (const double(*)[3])domain->x, (const double(*)[3])domain->v,
+                      run->thermostat.given));
+  return tg_device_writer_start(run, l->step, &l->writer);
 }
 
 /* Steps up to the next search, frame, or the end. */
@@ -163,57 +182,23 @@ static tg_status queue(loop* l) {
     if (end || s.frame || flags[s.count] & TG_STEP_SEARCH || s.count == TG_DEVICE_STRETCH) break;
   }
   TG_TRY(tg_device_step_queue(l->step, flags, s.count));
+  l->restarted = false;
   l->under_way[l->under_way_count++] = s;
   l->next += s.count;
   return TG_OK;
 }
 
-static tg_status note_marks(loop* l, long long step) {
-  if (l->mark_count == MARKS) {
-    memmove(l->marks, l->marks + 1, (MARKS - 1) * sizeof l->marks[0]);
-    l->mark_count--;
-  }
-  l->marks[l->mark_count].step = step;
-  TG_TRY(tg_output_mark(l->run->output, &l->marks[l->mark_count].marks));
-  l->mark_count++;
-  return TG_OK;
-}
-
-static tg_status put_record(loop* l, const tg_device_record* r) {
-  static const int place[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
-  tg_run* run = l->run;
-  tg_energies e;
-  memset(&e, 0, sizeof e);
-  memcpy(e.term, r->term, sizeof r->term);
-  e.term[TG_E_COULOMB] += run->domain->self_energy;
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      e.virial[i][j] = r->virial[place[i][j]];
-      e.kinetic_tensor[i][j] = r->kinetic[place[i][j]];
-    }
-  if (run->system->constraint_count)
-    e.term[TG_E_CONSTRAINT_RMSD] =
-        sqrt(r->deviation_squares / (double)run->system->constraint_count);
-  l->pairs = r->pairs;
-  return tg_run_put_energies(run, r->step, r->heat, &e);
-}
-
-/* Atoms come each in the box by itself; groups leave whole. */
-static tg_status put_frame(loop* l, long long step) {
-  tg_run* run = l->run;
-  const tg_md_system* system = run->system;
-  double(*x)[3] = run->domain->x_new; /* not used otherwise while a GPU runs */
-  TG_TRY(tg_device_step_get_frame(l->step, x, run->whole_v, run->whole_f));
-  for (size_t m = 0; m < system->molecule_count; m++)
-    tg_group_make_whole(system, run->domain->scratch->trees, (int)m, (const double(*)[3])x,
-                        run->whole_x + system->molecule_first[m]);
-  return tg_run_put_frame(run, step);
-}
-
-static tg_status describe(const loop* l, const stretch* s, const tg_device_trouble* t) {
+static tg_status describe(loop* l, const stretch* s, const tg_device_trouble* t) {
   const tg_run* run = l->run;
   char name[96], where[64];
-  if (t->lists) return tg_device_md_get_forces(l->md, NULL, NULL); /* which says what */
+  l->trouble = true;
+  if (t->fast_atom < 0 && t->bad_group < 0) { /* the lists', which their owner tells */
+    const tg_status status = tg_device_md_get_forces(l->md, NULL, NULL);
+    return tg_fail_context(status,
+                           "steps %lld to %lld (the state before them is kept: --continue "
+                           "--backend omp goes on from there): ",
+                           s->first, s->first + s->count - 1);
+  }
   snprintf(where, sizeof where, "steps %lld to %lld", s->first, s->first + s->count - 1);
   if (t->bad_group >= 0) {
     const tg_constraints_failure failure = {.local_atom = (int)t->bad_group, .angle = 180};
@@ -228,7 +213,43 @@ static tg_status describe(const loop* l, const stretch* s, const tg_device_troub
       where, name);
 }
 
-/* Waits for the oldest stretch and writes what it left. */
+/* Twice the room for rows of the list, and back to the last search. */
+static tg_status regrow(loop* l) {
+  tg_run* run = l->run;
+  const tg_snapshot* s = &run->snapshot;
+  TG_TRY(tg_device_writer_flush(l->writer));
+  TG_TRY(tg_device_writer_snapshot(l->writer, l->step));
+  l->restarted = l->trouble = true;
+  tg_device_step_destroy(&l->step);
+  tg_device_md_destroy(&l->md);
+  l->row_room *= 2;
+  l->next = l->listed = s->step;
+  l->under_way_count = 0;
+  tg_output_log(run->output,
+                "the pair list has outgrown its room on the GPU: its rows get %g times as much, "
+                "and the steps from %lld on are done again",
+                l->row_room, s->step);
+  TG_TRY(create_steps(l, (const double(*)[3])s->x, (const double(*)[3])s->v, s->heat));
+  l->trouble = false;
+  return TG_OK;
+}
+
+/* What a stretch has left, but for what was written before its steps were done again. */
+static tg_status write_stretch(loop* l, const stretch* s, const tg_device_record* records,
+                               int count) {
+  tg_run* run = l->run;
+  const long long last = s->first + s->count - 1;
+  while (count > 0 && records->step < l->unwritten) records++, count--;
+  TG_TRY(tg_device_writer_records(l->writer, records, count));
+  if (count > 0) l->pairs = records[count - 1].pairs;
+  if (last < l->unwritten) return TG_OK;
+  run->step = last;
+  run->steps_done += last - (s->first > l->unwritten ? s->first : l->unwritten) + 1;
+  l->unwritten = last + 1;
+  return s->frame ? tg_device_writer_frame(l->writer, l->step, last) : TG_OK;
+}
+
+/* Waits for the oldest stretch and has written what it left. */
 static tg_status collect(loop* l) {
   tg_run* run = l->run;
   const stretch s = l->under_way[0];
@@ -238,46 +259,22 @@ static tg_status collect(loop* l) {
   TG_TRY(tg_device_step_collect(l->step, &steps, &records, &count, &trouble));
   l->under_way_count--;
   memmove(l->under_way, l->under_way + 1, (size_t)l->under_way_count * sizeof s);
-  if (s.search) TG_TRY(note_marks(l, s.first));
+  if (s.search) TG_TRY(tg_device_writer_mark(l->writer, s.first));
+  if (trouble.list_full && trouble.fast_atom < 0 && trouble.bad_group < 0 &&
+      l->row_room < MOST_ROOM)
+    return regrow(l);
   if (trouble.lists || trouble.fast_atom >= 0 || trouble.bad_group >= 0)
     return describe(l, &s, &trouble);
   const double clock = tg_time_now();
-  for (int i = 0; i < count; i++) TG_TRY(put_record(l, &records[i]));
-  run->step = s.first + s.count - 1;
-  if (s.frame) TG_TRY(put_frame(l, run->step));
+  TG_TRY(write_stretch(l, &s, records, count));
   if (l->under_way_count == 0) l->idle_s += tg_time_now() - clock;
-  run->steps_done += s.count;
   tg_run_report_progress(run, run->steps_done, l->started, &l->last_progress);
   return TG_OK;
 }
 
-/* The state of the last search, with all that was written until then. */
-static tg_status take_snapshot(loop* l) {
-  tg_run* run = l->run;
-  tg_snapshot* s = &run->snapshot;
-  const size_t count = run->system->atom_count;
-  if (s->capacity < count) {
-    TG_TRY(TG_ALLOCATE(count, "snapshot", &s->global));
-    TG_TRY(TG_ALLOCATE(count, "snapshot", &s->x));
-    TG_TRY(TG_ALLOCATE(count, "snapshot", &s->v));
-    s->capacity = count;
-    for (size_t i = 0; i < count; i++) s->global[i] = (int)i;
-  }
-  s->home_count = count;
-  TG_TRY(tg_device_step_get_kept(l->step, s->x, s->v, s->heat, &s->step));
-  for (int i = 0; i < l->mark_count; i++)
-    if (l->marks[i].step == s->step) {
-      s->marks = l->marks[i].marks;
-      s->taken = true;
-      return TG_OK;
-    }
-  return tg_fail(TG_ERR_INTERNAL, "step %lld of the kept state has no marks", s->step);
-}
-
 static tg_status write_checkpoint(loop* l) {
   const double clock = tg_time_now();
-  TG_TRY(take_snapshot(l));
-  TG_TRY(tg_run_write_checkpoint(l->run));
+  TG_TRY(tg_device_writer_checkpoint(l->writer, l->step));
   l->last_checkpoint = tg_time_now();
   l->checkpoint_due = false;
   l->idle_s += l->last_checkpoint - clock;
@@ -296,24 +293,32 @@ static bool may_queue(const loop* l) {
   return l->under_way_count < TG_DEVICE_IN_FLIGHT;
 }
 
-static tg_status run_stretches(loop* l) {
-  tg_run* run = l->run;
-  while (run->last_step < 0 || l->next <= run->last_step) {
-    if (tg_interrupt_requested()) {
-      TG_TRY(drain(l));
-      return tg_fail(TG_ERR_INTERRUPTED, "interrupted at step %lld; --continue goes on from there",
-                     run->step);
-    }
-    TG_TRY(queue(l));
-    if (tg_time_now() - l->last_checkpoint > 60 * run->job->checkpoint_minutes)
-      l->checkpoint_due = true;
-    if (l->checkpoint_due) {
-      TG_TRY(drain(l));
-      TG_TRY(write_checkpoint(l));
-    }
-    while (!may_queue(l)) TG_TRY(collect(l));
+/* One more stretch; before it, at times, a checkpoint. */
+static tg_status go_on(loop* l) {
+  const tg_run* run = l->run;
+  if (tg_interrupt_requested()) {
+    TG_TRY(drain(l));
+    return tg_fail(TG_ERR_INTERRUPTED, "interrupted at step %lld; --continue goes on from there",
+                   run->step);
   }
-  return drain(l);
+  TG_TRY(queue(l));
+  if (tg_time_now() - l->last_checkpoint > 60 * run->job->checkpoint_minutes)
+    l->checkpoint_due = true;
+  if (l->checkpoint_due) {
+    TG_TRY(drain(l));
+    if (!l->restarted) TG_TRY(write_checkpoint(l));
+  }
+  while (!may_queue(l)) TG_TRY(collect(l));
+  return TG_OK;
+}
+
+static tg_status run_stretches(loop* l) {
+  const long long last = l->run->last_step;
+  do { /* again where the last ones were done again */
+    while (last < 0 || l->next <= last) TG_TRY(go_on(l));
+    TG_TRY(drain(l));
+  } while (l->next <= last);
+  return TG_OK;
 }
 
 /* What the parts of the step have taken, from the time of each of them by itself. Bonded forces are
@@ -357,20 +362,29 @@ static tg_status split_time(loop* l) {
 }
 
 static void destroy(loop* l) {
+  tg_device_writer_destroy(&l->writer);
   tg_device_step_destroy(&l->step);
   tg_device_md_destroy(&l->md);
   tg_device_work_free(&l->work);
   tg_device_atoms_free(&l->atoms);
 }
 
-/* However the loop ended, the last good state is what a checkpoint will hold. */
+/* However the loop ended, what it gave is written, and the last good state is what a checkpoint
+ * will hold. */
 static tg_status end(loop* l, tg_status status) {
   char message[2048];
   snprintf(message, sizeof message, "%s", tg_last_error());
-  if (status == TG_ERR_MACHINE) return status;
   const double clock = tg_time_now();
+  const tg_status written = tg_device_writer_flush(l->writer);
+  if (status == TG_OK && written != TG_OK) {
+    status = written;
+    snprintf(message, sizeof message, "%s", tg_last_error());
+  }
   l->under_way_count = 0; /* after trouble: waited for by what follows, and not written */
-  const tg_status taken = take_snapshot(l);
+  l->run->state_kept = l->trouble && written == TG_OK;
+  tg_status taken = TG_OK;
+  if (!l->restarted && (status != TG_ERR_MACHINE || l->run->state_kept))
+    taken = tg_device_writer_snapshot(l->writer, l->step);
   l->idle_s += tg_time_now() - clock;
   if (status != TG_OK) return tg_fail(status, "%s", message);
   return taken;
@@ -380,7 +394,8 @@ tg_status tg_run_device(tg_run* run) {
   loop* l = NULL;
   TG_TRY(TG_ALLOCATE(1, "run on a GPU", &l));
   l->run = run;
-  l->first = l->next = l->listed = run->step;
+  l->first = l->next = l->listed = l->unwritten = run->step;
+  l->row_room = 1;
   /* a continued run has the checkpoint of its start already */
   l->checkpoint_due = !run->job->continue_run;
   tg_status status = create(l);

@@ -11,5 +11,8 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system, 
 tg_status tg_run_device_name(tg_run* run);
 /** Local: from run->step to run->last_step, as tg_run_leap_frog. run->domain holds the start. */
 tg_status tg_run_device(tg_run* run);
+/** What a step does (device_step.h); listed: the last step that searched, first: of a loop. Of the
+ * run it reads the system, nstlist, prune_interval and last_step. */
+unsigned char tg_run_device_flags(const tg_run* run, long long step, long long listed, bool first);
 
 #endif

@@ -28,12 +28,12 @@ typedef struct tg_device_step tg_device_step;
 
 /** What a step does. */
 enum {
-  TG_STEP_SEARCH = 1, /* sort, search, prune; keeps the state for tg_device_step_get_kept */
+  TG_STEP_SEARCH = 1, /* sort, search, prune; keeps the state for tg_device_step_copy_kept */
   TG_STEP_PRUNE = 2,
   TG_STEP_ENERGY = 4, /* leaves a record */
   TG_STEP_COUPLE = 8, /* the thermostat scales velocities */
   TG_STEP_COMM = 16,  /* centre-of-mass motion is removed */
-  TG_STEP_FRAME = 32  /* x(t), v(t - dt/2), F(t) are kept for tg_device_step_get_frame */
+  TG_STEP_FRAME = 32  /* x(t), v(t - dt/2), F(t) are kept for tg_device_step_copy_frame */
 };
 
 enum { TG_DEVICE_STRETCH = 512, TG_DEVICE_TERMS = 11, TG_DEVICE_IN_FLIGHT = 2 };
@@ -63,6 +63,7 @@ typedef struct tg_device_record {
 /** What went wrong, if anything. */
 typedef struct tg_device_trouble {
   unsigned lists;      /* not 0: of the pair list */
+  bool list_full;      /* that is all, and more room helps (tg_device_md_params) */
   long long fast_atom; /* -1: none; moves too fast, or is not a number */
   long long bad_group; /* -1: none; an atom of a group whose constraints failed */
 } tg_device_trouble;
@@ -89,13 +90,25 @@ tg_status tg_device_step_collect(tg_device_step* step, int* steps, const tg_devi
 /** State, or NULL for what is not wanted; [atom_count][3]. Block until all queued steps are done.
  * Positions are within the box, atom by atom. */
 tg_status tg_device_step_get(tg_device_step* step, double (*x)[3], double (*v)[3]);
-/** As it was at the last search before anything went wrong: *kept, that search's step, and heat:
- * [TG_MAX_GROUPS] given to each temperature group until then. */
-tg_status tg_device_step_get_kept(tg_device_step* step, double (*x)[3], double (*v)[3],
-                                  double* heat, long long* kept);
-/** Of the last frame. */
-tg_status tg_device_step_get_frame(tg_device_step* step, double (*x)[3], double (*v)[3],
-                                   double (*f)[3]);
+
+/** A state in pinned memory of the host, as the GPU has it. */
+typedef struct tg_device_copy tg_device_copy;
+/** forces: with room for a frame's. */
+tg_status tg_device_copy_create(const tg_device_step* step, bool forces, tg_device_copy** out);
+/** Null-safe, sets NULL. */
+void tg_device_copy_destroy(tg_device_copy** copy);
+/** The state of the last search before anything went wrong. Blocks until all queued steps are done.
+ */
+tg_status tg_device_step_copy_kept(tg_device_step* step, tg_device_copy* copy);
+/** The last frame. Blocks until it is copied, not for the steps under way. */
+tg_status tg_device_step_copy_frame(tg_device_step* step, tg_device_copy* copy);
+/** Of a kept state: that search's step, and the heat given to each temperature group until then:
+ * [TG_MAX_GROUPS]. */
+long long tg_device_copy_step(const tg_device_copy* copy, double* heat);
+/** As doubles, or NULL for what is not wanted; [atom_count][3]. Positions are within the box, atom
+ * by atom; f of a frame alone. Any thread, also after the steps are destroyed. */
+void tg_device_copy_read(const tg_device_copy* copy, double (*x)[3], double (*v)[3],
+                         double (*f)[3]);
 
 typedef enum tg_device_step_stage {
   TG_DEVICE_STEP_UPDATE,

@@ -229,13 +229,15 @@ static tg_status wind_up(tg_run* run, tg_status status) {
   snprintf(message, sizeof message, "%s", tg_last_error());
   bool dynamics = run->system->parameters.integrator == TG_INTEGRATOR_LEAP_FROG;
   tg_status written = TG_OK;
-  if (status == TG_ERR_NUMERICS && run->snapshot.taken)
-    written = tg_run_write_snapshot_gro(run, "last_good.gro");
-  if (written == TG_OK && dynamics && run->snapshot.taken && status != TG_ERR_MACHINE)
+  const bool kept = run->snapshot.taken && run->state_kept;
+  const bool good =
+      (status == TG_ERR_NUMERICS && run->snapshot.taken) || (status == TG_ERR_MACHINE && kept);
+  if (good) written = tg_run_write_snapshot_gro(run, "last_good.gro");
+  if (written == TG_OK && dynamics && run->snapshot.taken && (status != TG_ERR_MACHINE || kept))
     written = tg_run_write_checkpoint(run);
   if (run->output && status != TG_OK) {
     tg_output_log(run->output, "\n%s", message);
-    if (status == TG_ERR_NUMERICS)
+    if (good)
       tg_output_log(run->output, "the last good positions are those of step %lld: last_good.gro",
                     run->snapshot.step);
   }

@@ -42,6 +42,7 @@ typedef struct tg_run {
   double inner_radius; /* nm; these four are part of a checkpoint */
   int traced_steps;
   bool finished;    /* the last step was done: the checkpoint says so */
+  bool state_kept;  /* the snapshot is the last good state, also after TG_ERR_MACHINE */
   char kernels[64]; /* what computes, where it is no backend of nonbonded.h; else empty */
   tg_md_run_result result;
 } tg_run;
@@ -56,6 +57,9 @@ tg_status tg_run_take_snapshot(tg_run* run);
 /** Collective: writes the snapshot as a checkpoint / as a .gro file of that name. */
 tg_status tg_run_write_checkpoint(tg_run* run);
 tg_status tg_run_write_snapshot_gro(tg_run* run, const char* name);
+/** Local, PE 0: the snapshot, whose atoms lie in whole_x and whole_v, as a checkpoint. Any thread,
+ * as long as no other one uses these or the output. */
+tg_status tg_run_save_checkpoint(tg_run* run);
 /** Local, PE 0: a .gro file in the run's folder; v may be NULL. */
 tg_status tg_run_write_gro(tg_run* run, const char* name, long long step, const double (*x)[3],
                            const double (*v)[3]);

@@ -84,7 +84,7 @@ static void unpack_marks(const double* in, tg_output_marks* marks) {
   memcpy(marks->drift_sums, in + 2 * TG_E_COUNT, sizeof marks->drift_sums);
 }
 
-static tg_status write_at_root(tg_run* run) {
+tg_status tg_run_save_checkpoint(tg_run* run) {
   const tg_snapshot* s = &run->snapshot;
   const tg_md_system* system = run->system;
   const tg_parameters* p = &system->parameters;
@@ -130,7 +130,7 @@ tg_status tg_run_write_checkpoint(tg_run* run) {
   tg_domain_whole whole = {run->whole_x, run->whole_v, NULL};
   TG_TRY(tg_domain_gather(run->domain, (const double(*)[3])s->x, (const double(*)[3])s->v, NULL,
                           s->global, s->home_count, &whole));
-  return tg_world_agree(run->domain->world, run->output ? write_at_root(run) : TG_OK);
+  return tg_world_agree(run->domain->world, run->output ? tg_run_save_checkpoint(run) : TG_OK);
 }
 
 static tg_status take_values(const tg_checkpoint* checkpoint, const char* path, const char* name,

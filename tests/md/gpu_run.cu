@@ -5,9 +5,11 @@
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
  * failed"; without a GPU it says so and exits 77 (skipped). */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <map>
@@ -126,8 +128,8 @@ static bool write_file(const std::string& path, const std::string& text) {
 /* Where conf.gro, topol.top and reference.gro are. */
 static std::string input = TG_SOURCE_DIR "/examples/ethanol-water/", reference = "conf.gro";
 
-static bool run(const std::string& mdp, const char* backend, const std::string& name, bool go_on,
-                tg_md_run_result* result) {
+static bool run_to(tg_status expected, const std::string& mdp, const char* backend,
+                   const std::string& name, bool go_on, tg_md_run_result* result) {
   const std::string c = input + "conf.gro", p = input + "topol.top", r = input + reference;
   const std::string f = scratch + "/" + name + ".mdp", o = scratch + "/" + name;
   if (!write_file(f, mdp)) return false;
@@ -143,8 +145,15 @@ static bool run(const std::string& mdp, const char* backend, const std::string& 
   job.threads = 8;
   job.force = !go_on;
   job.continue_run = go_on;
-  RUN(tg_md_run(&job, result));
+  const tg_status status = tg_md_run(&job, result);
+  if (status != expected) printf("    %s: status %d: %s\n", name.c_str(), status, tg_last_error());
+  EXPECT(status == expected);
   return true;
+}
+
+static bool run(const std::string& mdp, const char* backend, const std::string& name, bool go_on,
+                tg_md_run_result* result) {
+  return run_to(TG_OK, mdp, backend, name, go_on, result);
 }
 
 static double rms_of(const std::vector<float>& a) {
@@ -294,6 +303,104 @@ static bool continued_is_the_same() {
          same_files("whole", "parts");
 }
 
+/* Atoms without interactions that fly towards one point, to 37 times their density: rows of the
+ * pair list outgrow their room on the way, more than once. They move in straight lines. */
+static bool grows_lists() {
+  const int count = 8000, steps = 200;
+  const double edge = 9, dt = 0.002, way = 0.7;
+  std::string gro = "focus\n8000\n";
+  char line[128];
+  std::vector<double> x, v;
+  for (int i = 0; i < count; i++) {
+    snprintf(line, sizeof line, "%5dX        X%5d", i + 1, i + 1);
+    gro += line;
+    for (int d = 0; d < 3; d++) {
+      x.push_back(1e-3 * rint(1e3 * (0.01 + (edge - 0.02) * uniform((uint64_t)i, (uint64_t)d))));
+      v.push_back(1e-4 * rint(1e4 * (way * (edge / 2 - x.back()) / (steps * dt))));
+      snprintf(line, sizeof line, "%8.3f", x.back());
+      gro += line;
+    }
+    for (int d = 3; d > 0; d--) {
+      snprintf(line, sizeof line, "%8.4f", v[v.size() - (size_t)d]);
+      gro += line;
+    }
+    gro += "\n";
+  }
+  gro += "   9.00000   9.00000   9.00000\n";
+  const std::string before = input;
+  if (!write_file(scratch + "/conf.gro", gro) ||
+      !write_file(scratch + "/topol.top",
+                  "[ defaults ]\n1 2 no 1 1\n[ atomtypes ]\nX 6 12.0 0.0 A 0 0\n[ moleculetype ]\n"
+                  "X 0\n[ atoms ]\n1 X 1 X X 1 0.0 12.0\n[ system ]\nfocus\n[ molecules ]\n"
+                  "X 8000\n"))
+    return false;
+  tg_md_run_result result;
+  input = scratch + "/";
+  const bool done = run(std::string(field) +
+                            "dt = 0.002\ncomm-mode = none\nverlet-buffer-tolerance = -1\nrlist = "
+                            "1.0\nnsteps = 200\nnstenergy = 10\nnstxout = 15\n",
+                        "cuda", "focus", false, &result);
+  input = before;
+  if (!done) return false;
+  const std::vector<frame> frames = read_trr(scratch + "/focus");
+  EXPECT(frames.size() == 14 && read_energies(scratch + "/focus").size() == 21);
+  EXPECT(read_file(scratch + "/focus/md.log").find("outgrown its room") != std::string::npos);
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); i++)
+    for (const frame& f : frames) {
+      const double apart = x[i] + v[i] * dt * f.step - (double)f.part[0][i];
+      worst = fmax(worst, fabs(apart - edge * rint(apart / edge)));
+    }
+  printf("    %zu frames, largest error %.2g nm\n", frames.size(), worst);
+  EXPECT(worst < 2e-6); /* 9 nm and 8 nm/ps for 0.4 ps in float, 200 displacements of 2^-32 box */
+  return true;
+}
+
+static bool state_is_kept(const std::string& name) {
+  EXPECT(!read_file(scratch + "/" + name + "/last_good.gro").empty());
+  EXPECT(!read_file(scratch + "/" + name + "/state.cpt").empty());
+  EXPECT(read_file(scratch + "/" + name + "/md.log").find("last good positions") !=
+         std::string::npos);
+  return true;
+}
+
+/* What went wrong leaves the state of the last search, from which the run can go on: bonds to
+ * hydrogen, which swing in 9 fs, with a time step beyond a third of that; and a list that a large
+ * time step makes too wide for the box. */
+static bool keeps_the_last_good_state() {
+  tg_md_run_result result;
+  const std::string mdp = std::string(field) + "constraints = none\ncomm-mode = none\n";
+  if (!run_to(TG_ERR_NUMERICS, mdp + "nsteps = 2000\ndt = 0.004\n", "cuda", "blown", false,
+              &result))
+    return false;
+  printf("    %s\n", tg_last_error());
+  EXPECT(strstr(tg_last_error(), "blew up") != NULL);
+  if (!state_is_kept("blown")) return false;
+  if (!run_to(TG_ERR_MACHINE, mdp + "nsteps = 1000\ndt = 0.02\n", "cuda", "wide", false, &result))
+    return false;
+  printf("    %s\n", tg_last_error());
+  EXPECT(strstr(tg_last_error(), "--backend omp") != NULL);
+  return state_is_kept("wide");
+}
+
+/* A disk that is full: the writer's failure is the run's. */
+static bool tells_of_files() {
+  tg_md_run_result result;
+  struct rlimit before, little;
+  getrlimit(RLIMIT_FSIZE, &before);
+  little = before;
+  little.rlim_cur = 400000; /* a checkpoint has room, six frames have not */
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &little);
+  const bool right = run_to(TG_ERR_MACHINE, plain + "nsteps = 2000\nnstxout = 10\n", "cuda", "full",
+                            false, &result);
+  const std::string message = tg_last_error();
+  setrlimit(RLIMIT_FSIZE, &before);
+  printf("    %s\n", message.c_str());
+  EXPECT(message.find("traj.trr") != std::string::npos);
+  return right;
+}
+
 static bool drifts_little(long steps) {
   tg_md_run_result result;
   const std::string mdp = std::string(plain) +
@@ -330,6 +437,9 @@ int main(int argc, char** argv) {
   report(all_interactions(), "all interactions");
   report(reruns_are_the_same(), "reruns are the same");
   report(continued_is_the_same(), "a continued run is the same");
+  report(grows_lists(), "lists that outgrow their room");
+  report(keeps_the_last_good_state(), "the last good state");
+  report(tells_of_files(), "files that cannot be written");
   report(drifts_little(argc > 1 ? atol(argv[1]) : 5000), "drift");
   printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;

@@ -84,7 +84,8 @@ static void choose_shapes(tg_device_md* md, const tg_device_md_params* p) {
     const double r = radius[i];
     const double reach = edge * edge * edge + 6 * edge * edge * r + 3 * TG_PI * edge * r * r +
                          4 / 3. * TG_PI * r * r * r;
-    const double most = std::min(std::max(density, liquid) * reach, (double)p->atom_count + 64);
+    const double wanted = std::max(density, liquid) * reach * (p->row_room > 0 ? p->row_room : 1);
+    const double most = std::min(wanted, (double)p->atom_count + 64);
     v->row_room[i] = ((uint32_t)most / 32 + 2) * 32;
   }
 }

@@ -257,64 +257,23 @@ tg_status tg_device_step_start(tg_device_step* p, const double (*v)[3], long lon
   return tg_cuda_status(cudaStreamSynchronize(stream), device, "starting");
 }
 
-/* Blocks; on a stream that waits for the simulation's or not. */
-static tg_status download(const tg_device_step* p, cudaStream_t stream, void* to, const void* from,
-                          size_t bytes) {
-  TG_TRY(tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream),
+/* Blocks until all queued steps are done. */
+static tg_status download(const tg_device_step* p, void* to, const void* from, size_t bytes) {
+  TG_TRY(tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, p->md->stream),
                         p->md->device, "copying from it"));
-  return tg_cuda_status(cudaStreamSynchronize(stream), p->md->device, "computing");
-}
-
-static tg_status get_positions(const tg_device_step* p, cudaStream_t stream, const uint4* from,
-                               double (*x)[3]) {
-  if (!x) return TG_OK;
-  std::vector<uint4> at(p->atom_count);
-  TG_TRY(download(p, stream, at.data(), from, at.size() * sizeof at[0]));
-  for (size_t i = 0; i < at.size(); i++) {
-    x[i][0] = at[i].x * p->view.nm[0];
-    x[i][1] = at[i].y * p->view.nm[1];
-    x[i][2] = at[i].z * p->view.nm[2];
-  }
-  return TG_OK;
-}
-
-static tg_status get_velocities(const tg_device_step* p, cudaStream_t stream, const float4* from,
-                                double (*v)[3]) {
-  if (!v) return TG_OK;
-  std::vector<float4> at(p->atom_count);
-  TG_TRY(download(p, stream, at.data(), from, at.size() * sizeof at[0]));
-  for (size_t i = 0; i < at.size(); i++) {
-    v[i][0] = at[i].x;
-    v[i][1] = at[i].y;
-    v[i][2] = at[i].z;
-  }
-  return TG_OK;
+  return tg_cuda_status(cudaStreamSynchronize(p->md->stream), p->md->device, "computing");
 }
 
 tg_status tg_device_step_get(tg_device_step* p, double (*x)[3], double (*v)[3]) {
-  TG_TRY(get_positions(p, p->md->stream, p->md->views.item[0].atom_x, x));
-  return get_velocities(p, p->md->stream, p->view.v, v);
-}
-
-tg_status tg_device_step_get_kept(tg_device_step* p, double (*x)[3], double (*v)[3], double* heat,
-                                  long long* kept) {
-  TG_TRY(get_positions(p, p->md->stream, p->view.kept_x, x));
-  TG_TRY(get_velocities(p, p->md->stream, p->view.kept_v, v));
-  tg_step_state state;
-  TG_TRY(download(p, p->md->stream, &state, p->view.state, sizeof state));
-  memcpy(heat, state.kept_given, sizeof state.kept_given);
-  *kept = state.kept_step;
-  return TG_OK;
-}
-
-tg_status tg_device_step_get_frame(tg_device_step* p, double (*x)[3], double (*v)[3],
-                                   double (*f)[3]) {
-  TG_TRY(get_positions(p, p->copy, p->view.frame_x, x));
-  TG_TRY(get_velocities(p, p->copy, p->view.frame_v, v));
-  if (!f) return TG_OK;
-  std::vector<int> force(3 * p->atom_count);
-  TG_TRY(download(p, p->copy, force.data(), p->view.frame_f, force.size() * sizeof force[0]));
-  for (size_t i = 0; i < force.size(); i++) f[i / 3][i % 3] = force[i] / TG_MD_FORCE_UNITS;
+  if (x) {
+    std::vector<uint4> at(p->atom_count);
+    TG_TRY(download(p, at.data(), p->md->views.item[0].atom_x, at.size() * sizeof at[0]));
+    tg_step_positions(at.data(), at.size(), p->view.nm, x);
+  }
+  if (!v) return TG_OK;
+  std::vector<float4> at(p->atom_count);
+  TG_TRY(download(p, at.data(), p->view.v, at.size() * sizeof at[0]));
+  tg_step_velocities(at.data(), at.size(), v);
   return TG_OK;
 }
 

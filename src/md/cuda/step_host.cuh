@@ -45,6 +45,10 @@ static inline int tg_step_prepares(unsigned char flags) {
          (flags & TG_STEP_COMM ? TG_REDUCE_COMM : 0);
 }
 
+/** From the GPU's numbers to nm and nm/ps; [count]. */
+void tg_step_positions(const uint4* from, size_t count, const double nm[3], double (*x)[3]);
+void tg_step_velocities(const float4* from, size_t count, double (*v)[3]);
+
 /** Random numbers for `count` steps from `first` on. */
 void tg_step_draw_noise(tg_device_step* step, long long first, const unsigned char* flags,
                         int count);

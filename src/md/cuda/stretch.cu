@@ -140,7 +140,7 @@ tg_status tg_device_step_queue(tg_device_step* p, const unsigned char* flags, in
 tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_record** records,
                                  int* count, tg_device_trouble* trouble) {
   *steps = *count = 0;
-  *trouble = {0, -1, -1};
+  *trouble = {0, false, -1, -1};
   p->records.clear();
   *records = p->records.data();
   if (p->collected == p->queued) return TG_OK;
@@ -152,6 +152,7 @@ tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_
   for (; p->records_read < report->record_count; p->records_read++)
     p->records.push_back(p->record[p->records_read % TG_STEP_RECORDS]);
   trouble->lists = report->lists;
+  trouble->list_full = report->lists == TG_MD_LIST_FULL;
   if (report->fast_atom != ~0ULL) trouble->fast_atom = (long long)report->fast_atom;
   if (report->bad_group != ~0ULL) trouble->bad_group = (long long)report->bad_group;
   *steps = p->stretch[slot];

@@ -37,16 +37,31 @@ tg_status tg_device_step_get(tg_device_step* step, double (*x)[3], double (*v)[3
   return missing();
 }
 
-tg_status tg_device_step_get_kept(tg_device_step* step, double (*x)[3], double (*v)[3],
-                                  double* heat, long long* kept) {
-  (void)step, (void)x, (void)v, (void)heat, (void)kept;
+tg_status tg_device_copy_create(const tg_device_step* step, bool forces, tg_device_copy** out) {
+  (void)step, (void)forces, (void)out;
   return missing();
 }
 
-tg_status tg_device_step_get_frame(tg_device_step* step, double (*x)[3], double (*v)[3],
-                                   double (*f)[3]) {
-  (void)step, (void)x, (void)v, (void)f;
+void tg_device_copy_destroy(tg_device_copy** copy) { (void)copy; }
+
+tg_status tg_device_step_copy_kept(tg_device_step* step, tg_device_copy* copy) {
+  (void)step, (void)copy;
   return missing();
+}
+
+tg_status tg_device_step_copy_frame(tg_device_step* step, tg_device_copy* copy) {
+  (void)step, (void)copy;
+  return missing();
+}
+
+long long tg_device_copy_step(const tg_device_copy* copy, double* heat) {
+  (void)copy, (void)heat;
+  return 0;
+}
+
+void tg_device_copy_read(const tg_device_copy* copy, double (*x)[3], double (*v)[3],
+                         double (*f)[3]) {
+  (void)copy, (void)x, (void)v, (void)f;
 }
 
 tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stage,
