@@ -128,6 +128,7 @@ static tg_status choose_list(const tg_md_system* system, const tg_device_atoms* 
   tg_list_choice choice;
   memset(&restart, 0, sizeof restart);
   tg_md_job_default(&job);
+  job.backend = "cuda";
   TG_TRY(tg_list_choose(system, &job, &restart, &choice));
   p->list_radius = choice.radius;
   p->inner_radius = choice.prune_interval > 0 ? choice.inner_radius : choice.radius;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file bench/md_gpu.h  Question: how long do the pair forces and the pair search of a step take
- * on a GPU, and how far is that from what its multiprocessors could issue?
+/** @file bench/md_gpu.h  Question: how long does a step take on a GPU, and its pair forces and pair
+ * search, and how far is that from what the multiprocessors could issue?
  *
  * Model: a warp evaluates 32 entries of the list with 8 atoms each in TURN_INSTRUCTIONS, and has
  * ROW_INSTRUCTIONS more for each row; a multiprocessor issues 4 warps' instructions a clock. What
@@ -8,7 +8,9 @@
  * share is its time by nstlist, the pruning's its time by the prune interval.
  *
  * Method: graphs of 10 launches between two events, the median of the repeats. The forces are
- * checked against the backend omp in double precision first. */
+ * checked against the backend omp in double precision first. Whole steps: the stretches of a run
+ * without files, after a warm-up in which every graph is made; the host's clock from the first
+ * launch of a repeat to the end of its last step. */
 #ifndef TG_BENCH_MD_GPU_H
 #define TG_BENCH_MD_GPU_H
 
@@ -20,8 +22,10 @@ typedef struct tg_bench_md_gpu_params {
   const char *configuration, *topology, *parameters;
   int copies[3]; /* of the system, along each edge */
   int device;
-  int repeats; /* at least 1 */
-  bool check;  /* against the backend omp, with `threads` */
+  int repeats;  /* at least 1 */
+  int steps;    /* of each repeat of whole steps, rounded up to whole lives of a list */
+  bool example; /* the system is throng's own, which others were measured with */
+  bool check;   /* against the backend omp, with `threads` */
   int threads;
 } tg_bench_md_gpu_params;
 
@@ -41,6 +45,33 @@ typedef struct tg_bench_md_gpu_result {
 
 /** What the stages are called in tables. */
 const char* tg_bench_md_gpu_stage(tg_device_md_stage stage);
+
+/** Parts of a step, each by itself; they overlap, so their sum may exceed the step. */
+typedef enum tg_bench_md_gpu_part {
+  TG_BENCH_MD_GPU_FORCES, /* pairs and bonded interactions */
+  TG_BENCH_MD_GPU_UPDATE, /* constraints too */
+  TG_BENCH_MD_GPU_SEARCH, /* with the sort, by nstlist */
+  TG_BENCH_MD_GPU_PRUNE,
+  TG_BENCH_MD_GPU_PARTS
+} tg_bench_md_gpu_part;
+
+/** Whole steps, as throng md run does them, without output. */
+typedef struct tg_bench_md_gpu_steps_result {
+  int steps, repeats;                 /* of a repeat, measured */
+  double us, us_least, us_most;       /* a step, median of the repeats */
+  double ns_per_day;                  /* by the median */
+  double kernels, waits;              /* a step: nodes of the graphs, the host's waits */
+  double part[TG_BENCH_MD_GPU_PARTS]; /* us a step */
+  double gromacs_us; /* GROMACS 2026's on one H200; 0 where this system was not measured */
+} tg_bench_md_gpu_steps_result;
+
+const char* tg_bench_md_gpu_part_name(tg_bench_md_gpu_part part);
+
+/** After tg_bench_md_gpu of the same parameters, whose result gives the shares of the lists. Makes
+ * the copies as files in a temporary folder, and removes it. */
+tg_status tg_bench_md_gpu_steps(const tg_bench_md_gpu_params* params,
+                                const tg_bench_md_gpu_result* kernels,
+                                tg_bench_md_gpu_steps_result* out);
 
 /** TG_ERR_NUMERICS if the forces are wrong. */
 tg_status tg_bench_md_gpu(const tg_bench_md_gpu_params* params, const tg_device_info* gpu,

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole steps on a GPU; the question and the method stand in md_gpu.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/timer.h"
+#include "base/units.h"
+#include "bench/md_gpu.h"
+#include "md/build.h"
+#include "md/device_atoms.h"
+#include "md/device_run.h"
+#include "md/device_step.h"
+#include "md/list_choice.h"
+
+enum { PATH_SIZE = 4096, MOST_REPEATS = 1000 };
+
+typedef struct bench {
+  const tg_bench_md_gpu_params* params;
+  tg_md_system* system;
+  tg_run run; /* what tg_run_device_flags reads */
+  tg_device_atoms atoms;
+  tg_device_work work;
+  tg_device_md* md;
+  tg_device_step* step;
+  long long next, listed;
+} bench;
+
+const char* tg_bench_md_gpu_part_name(tg_bench_md_gpu_part part) {
+  static const char* const names[] = {"forces", "update", "search", "prune"};
+  return names[part];
+}
+
+/* us a step of GROMACS 2026 (CUDA 13, one H200, 12 threads) for copies of the example, the least of
+ * several runs; docs/performance.md says how. */
+static double gromacs_us(const bench* b) {
+  static const struct {
+    size_t atoms;
+    double us;
+  } measured[] = {{45000, 158}, {180000, 495}, {1440000, 3467}};
+  for (size_t i = 0; b->params->example && i < sizeof measured / sizeof *measured; i++)
+    if (measured[i].atoms == b->atoms.count) return measured[i].us;
+  return 0;
+}
+
+static tg_status read_copies(bench* b, const char* folder) {
+  const tg_bench_md_gpu_params* params = b->params;
+  const tg_topology_options search = {0};
+  const tg_log silent = {0};
+  const int* copies = params->copies;
+  tg_md_build_params build = {.copies = {copies[0], copies[1], copies[2]}, .temperature = -1};
+  char configuration[PATH_SIZE], topology[PATH_SIZE];
+  TG_TRY(tg_path_join(folder, "conf.gro", configuration, sizeof configuration));
+  TG_TRY(tg_path_join(folder, "topol.top", topology, sizeof topology));
+  tg_status status = tg_md_build_replicate(params->configuration, params->topology, &search,
+                                           &silent, &build, folder);
+  const tg_md_files files = {.configuration = configuration,
+                             .topology = topology,
+                             .parameters = params->parameters,
+                             .chance_seed = 1};
+  if (status == TG_OK) status = tg_md_system_read(&files, &silent, &b->system);
+  unlink(configuration);
+  unlink(topology);
+  return status;
+}
+
+static tg_status make_system(bench* b) {
+  char folder[] = "/tmp/throng-bench-md-XXXXXX";
+  if (!mkdtemp(folder))
+    return tg_fail(TG_ERR_MACHINE, "%s: no temporary folder can be made", folder);
+  const tg_status status = read_copies(b, folder);
+  rmdir(folder);
+  return status;
+}
+
+static unsigned char flags_of(const bench* b, long long step, bool first) {
+  return tg_run_device_flags(&b->run, step, b->listed, first) & (unsigned char)~TG_STEP_FRAME;
+}
+
+/* As device_run.c makes them; atoms start where the file has them, on their constraints to the
+ * file's three decimals. */
+static tg_status make_steps(bench* b) {
+  const int once[3] = {1, 1, 1};
+  const tg_md_system* system = b->system;
+  const tg_parameters* p = &system->parameters;
+  tg_device_md_params lists;
+  TG_TRY(tg_device_atoms_make(system, once, &b->atoms));
+  TG_TRY(tg_device_work_make(system, &b->work));
+  tg_device_atoms_params(&b->atoms, system, &lists);
+  lists.device = b->params->device;
+  lists.list_radius = b->run.list_radius;
+  lists.inner_radius = b->run.prune_interval > 0 ? b->run.inner_radius : b->run.list_radius;
+  TG_TRY(tg_device_md_create(&lists, &b->md));
+  TG_TRY(tg_device_md_set_positions(b->md, (const double(*)[3])b->atoms.x));
+  tg_device_step_params params = {
+      .md = b->md,
+      .work = &b->work,
+      .dt = p->dt,
+      .lincs_order = p->lincs_order,
+      .lincs_iterations = p->lincs_iterations,
+      .cutoff = p->cutoff,
+      .rf_k = lists.rf_k,
+      .rf_c = lists.coulomb_shift ? lists.rf_c : 0,
+      .coulomb_scale = lists.coulomb_scale,
+      .pair_scale = TG_COULOMB / p->epsilon_r * system->topology.fudge_qq,
+      .reference = (const double(*)[3])system->restraint_x,
+      .nsttcouple = p->nsttcouple,
+  };
+  memcpy(params.box, system->box, sizeof params.box);
+  tg_thermostat_start(p, system->degrees_of_freedom, &params.thermostat);
+  TG_TRY(tg_device_step_create(&params, &b->step));
+  return tg_device_step_start(b->step, (const double(*)[3])system->start.v, 0,
+                              flags_of(b, 0, true));
+}
+
+static tg_status choose_lists(bench* b) {
+  tg_md_job job;
+  tg_restart restart;
+  tg_list_choice choice;
+  memset(&restart, 0, sizeof restart);
+  tg_md_job_default(&job);
+  job.backend = "cuda";
+  TG_TRY(tg_list_choose(b->system, &job, &restart, &choice));
+  b->run.system = b->system;
+  b->run.last_step = -1;
+  b->run.nstlist = choice.nstlist;
+  b->run.list_radius = choice.radius;
+  b->run.prune_interval = choice.prune_interval;
+  b->run.inner_radius = choice.inner_radius;
+  if (choice.nstlist <= TG_DEVICE_STRETCH) return TG_OK;
+  return tg_fail(TG_ERR_INPUT, "nstlist = %d: this benchmark does up to %d", choice.nstlist,
+                 TG_DEVICE_STRETCH);
+}
+
+static tg_status collect(bench* b, int* steps) {
+  const tg_device_record* records;
+  tg_device_trouble trouble;
+  int count;
+  TG_TRY(tg_device_step_collect(b->step, steps, &records, &count, &trouble));
+  if (trouble.lists) return tg_device_md_get_forces(b->md, NULL, NULL); /* which says what */
+  if (trouble.fast_atom >= 0 || trouble.bad_group >= 0)
+    return tg_fail(TG_ERR_NUMERICS,
+                   "atom %lld: the system blew up; start from positions whose energy was minimised",
+                   1 + (trouble.fast_atom >= 0 ? trouble.fast_atom : trouble.bad_group));
+  return TG_OK;
+}
+
+/* A stretch for each life of a list, two under way, and waits for the last. */
+static tg_status do_steps(bench* b, int count) {
+  unsigned char flags[TG_DEVICE_STRETCH + 1];
+  const int life = b->run.nstlist;
+  int under_way = 0, steps;
+  for (int done = 0; done < count; done += life) {
+    for (int i = 0; i <= life; i++) {
+      flags[i] = flags_of(b, b->next + i, false);
+      if (flags[i] & TG_STEP_SEARCH) b->listed = b->next + i;
+    }
+    TG_TRY(tg_device_step_queue(b->step, flags, life));
+    b->next += life;
+    if (++under_way < TG_DEVICE_IN_FLIGHT) continue;
+    TG_TRY(collect(b, &steps));
+    under_way--;
+  }
+  for (; under_way > 0; under_way--) TG_TRY(collect(b, &steps));
+  return TG_OK;
+}
+
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static tg_status measure_steps(bench* b, tg_bench_md_gpu_steps_result* out) {
+  const int life = b->run.nstlist, repeats = b->params->repeats;
+  const int steps = (b->params->steps + life - 1) / life * life;
+  double us[MOST_REPEATS];
+  long long kernels[2], waits[2];
+  if (repeats > MOST_REPEATS)
+    return tg_fail(TG_ERR_INPUT, "%d repeats: at most %d", repeats, MOST_REPEATS);
+  TG_TRY(do_steps(b, steps)); /* which makes the graphs */
+  tg_device_step_launches(b->step, &kernels[0], &waits[0]);
+  for (int r = 0; r < repeats; r++) {
+    const double clock = tg_time_now();
+    TG_TRY(do_steps(b, steps));
+    us[r] = 1e6 * (tg_time_now() - clock) / steps;
+  }
+  tg_device_step_launches(b->step, &kernels[1], &waits[1]);
+  qsort(us, (size_t)repeats, sizeof *us, ascending);
+  const double done = (double)steps * repeats;
+  out->steps = steps;
+  out->repeats = repeats;
+  out->us_least = us[0];
+  out->us_most = us[repeats - 1];
+  out->us = repeats % 2 ? us[repeats / 2] : 0.5 * (us[repeats / 2 - 1] + us[repeats / 2]);
+  out->ns_per_day = b->system->parameters.dt * 1e-3 * 86400 / (1e-6 * out->us);
+  out->kernels = (double)(kernels[1] - kernels[0]) / done;
+  out->waits = (double)(waits[1] - waits[0]) / done;
+  return TG_OK;
+}
+
+static tg_status split(bench* b, const tg_bench_md_gpu_result* kernels,
+                       tg_bench_md_gpu_steps_result* out) {
+  const int prune = kernels->prune_interval > 0 ? kernels->prune_interval : kernels->nstlist;
+  TG_TRY(
+      tg_device_step_measure(b->step, TG_DEVICE_STEP_UPDATE, &out->part[TG_BENCH_MD_GPU_UPDATE]));
+  TG_TRY(
+      tg_device_step_measure(b->step, TG_DEVICE_STEP_FORCES, &out->part[TG_BENCH_MD_GPU_FORCES]));
+  out->part[TG_BENCH_MD_GPU_SEARCH] =
+      (kernels->us[TG_DEVICE_MD_SORT] + kernels->us[TG_DEVICE_MD_LIST]) / kernels->nstlist;
+  /* a search prunes too, and then the list lives for whole intervals or the rest of its life */
+  out->part[TG_BENCH_MD_GPU_PRUNE] =
+      kernels->us[TG_DEVICE_MD_PRUNE] * ceil((double)kernels->nstlist / prune) / kernels->nstlist;
+  return TG_OK;
+}
+
+tg_status tg_bench_md_gpu_steps(const tg_bench_md_gpu_params* params,
+                                const tg_bench_md_gpu_result* kernels,
+                                tg_bench_md_gpu_steps_result* out) {
+  bench* b = NULL;
+  memset(out, 0, sizeof *out);
+  TG_TRY(TG_ALLOCATE(1, "benchmark of steps", &b));
+  b->params = params;
+  tg_status status = make_system(b);
+  if (status == TG_OK) status = choose_lists(b);
+  if (status == TG_OK) status = make_steps(b);
+  if (status == TG_OK) status = measure_steps(b, out);
+  if (status == TG_OK) status = split(b, kernels, out);
+  if (status == TG_OK) out->gromacs_us = gromacs_us(b);
+  tg_device_step_destroy(&b->step);
+  tg_device_md_destroy(&b->md);
+  tg_device_work_free(&b->work);
+  tg_device_atoms_free(&b->atoms);
+  tg_md_system_destroy(&b->system);
+  tg_free(b);
+  return status;
+}
