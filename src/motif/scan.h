@@ -58,7 +58,7 @@ enum { TG_SCAN_SECTOR = 32 /* bytes of memory that are read or written together 
 enum { TG_SCAN_CHUNK = 256, TG_SCAN_CHUNKS = 1 << 16 };
 static inline size_t tg_scan_chunk(size_t count) {
   const size_t chunk = (count + TG_SCAN_CHUNKS - 1) / TG_SCAN_CHUNKS;
-  return chunk > TG_SCAN_CHUNK ? chunk : TG_SCAN_CHUNK;
+  return chunk > TG_SCAN_CHUNK ? chunk : (size_t)TG_SCAN_CHUNK;
 }
 static inline size_t tg_scan_chunks(size_t count) {
   const size_t chunk = tg_scan_chunk(count);
