@@ -67,10 +67,8 @@ typedef struct tg_bench_md_gpu_steps_result {
 
 const char* tg_bench_md_gpu_part_name(tg_bench_md_gpu_part part);
 
-/** After tg_bench_md_gpu of the same parameters, whose result gives the shares of the lists. Makes
- * the copies as files in a temporary folder, and removes it. */
+/** Makes the copies as files in a temporary folder, and removes it. */
 tg_status tg_bench_md_gpu_steps(const tg_bench_md_gpu_params* params,
-                                const tg_bench_md_gpu_result* kernels,
                                 tg_bench_md_gpu_steps_result* out);
 
 /** TG_ERR_NUMERICS if the forces are wrong. */

@@ -303,9 +303,9 @@ static bool continued_is_the_same() {
          same_files("whole", "parts");
 }
 
-/* Atoms without interactions that fly towards one point, to 37 times their density: rows of the
- * pair list outgrow their room on the way, more than once. They move in straight lines. */
-static bool grows_lists() {
+/* Atoms without interactions that fly towards one point, to 37 times their density, in straight
+ * lines, whatever becomes of the pair list. */
+static bool flies_straight() {
   const int count = 8000, steps = 200;
   const double edge = 9, dt = 0.002, way = 0.7;
   std::string gro = "focus\n8000\n";
@@ -344,7 +344,6 @@ static bool grows_lists() {
   if (!done) return false;
   const std::vector<frame> frames = read_trr(scratch + "/focus");
   EXPECT(frames.size() == 14 && read_energies(scratch + "/focus").size() == 21);
-  EXPECT(read_file(scratch + "/focus/md.log").find("outgrown its room") != std::string::npos);
   double worst = 0;
   for (size_t i = 0; i < x.size(); i++)
     for (const frame& f : frames) {
@@ -365,8 +364,8 @@ static bool state_is_kept(const std::string& name) {
 }
 
 /* What went wrong leaves the state of the last search, from which the run can go on: bonds to
- * hydrogen, which swing in 9 fs, with a time step beyond a third of that; and a list that a large
- * time step makes too wide for the box. */
+ * hydrogen, which swing in 9 fs, with a time step beyond a third of that; and a list too wide
+ * for the box. */
 static bool keeps_the_last_good_state() {
   tg_md_run_result result;
   const std::string mdp = std::string(field) + "constraints = none\ncomm-mode = none\n";
@@ -376,7 +375,9 @@ static bool keeps_the_last_good_state() {
   printf("    %s\n", tg_last_error());
   EXPECT(strstr(tg_last_error(), "blew up") != NULL);
   if (!state_is_kept("blown")) return false;
-  if (!run_to(TG_ERR_MACHINE, mdp + "nsteps = 1000\ndt = 0.02\n", "cuda", "wide", false, &result))
+  if (!run_to(TG_ERR_MACHINE,
+              plain + "comm-mode = none\nnsteps = 100\nverlet-buffer-tolerance = -1\nrlist = 1.8\n",
+              "cuda", "wide", false, &result))
     return false;
   printf("    %s\n", tg_last_error());
   EXPECT(strstr(tg_last_error(), "--backend omp") != NULL);
@@ -437,7 +438,7 @@ int main(int argc, char** argv) {
   report(all_interactions(), "all interactions");
   report(reruns_are_the_same(), "reruns are the same");
   report(continued_is_the_same(), "a continued run is the same");
-  report(grows_lists(), "lists that outgrow their room");
+  report(flies_straight(), "atoms that crowd");
   report(keeps_the_last_good_state(), "the last good state");
   report(tells_of_files(), "files that cannot be written");
   report(drifts_little(argc > 1 ? atol(argv[1]) : 5000), "drift");
