@@ -52,6 +52,10 @@ close_stream:
     tg_free(buffer);
     return status;
   }
+  /* the mark that some editors put before UTF-8 is no text */
+  const size_t mark = used >= 3 && memcmp(buffer, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+  used -= mark;
+  memmove(buffer, buffer + mark, used);
   buffer[used] = '\0';
   *bytes = buffer;
   *size = used;

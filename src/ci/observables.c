@@ -104,10 +104,20 @@ static tg_status add_entry(const tg_ci_observable* o, const char* argument, bool
   return TG_OK;
 }
 
+/* "opme:FILE.opme" and "strength:FILE.opme" end like a file's name, and are none. */
+static bool begins_with_name(const char* word, int length) {
+  const char* colon = memchr(word, ':', (size_t)length);
+  if (!colon) return false;
+  const tg_word name = {.start = word, .length = (int)(colon - word)};
+  for (size_t i = 0; ALL[i]; i++)
+    if (ALL[i]->argument && tg_word_is_nocase(name, ALL[i]->name)) return true;
+  return false;
+}
+
 /* One word of the list: NAME, NAME:ARGUMENT, FILE.opme. */
 static tg_status add_word(const char* word, int length, tg_ci_kind kind, bool within,
                           tg_ci_observable_list* out) {
-  const bool file = ends_with(word, length, ".opme");
+  const bool file = ends_with(word, length, ".opme") && !begins_with_name(word, length);
   const char* colon = file ? NULL : memchr(word, ':', (size_t)length);
   const int name = colon ? (int)(colon - word) : length;
   const tg_ci_observable* found = NULL;

@@ -43,6 +43,10 @@ tg_ci_solve_params tg_ci_solve_defaults(void) {
 
 int tg_ci_usual_states(int asked) { return asked > 0 ? asked : USUAL_STATES; }
 
+double tg_ci_tolerance(tg_ci_kind kind, double asked) {
+  return asked > 0 ? asked : usual_tolerance[kind];
+}
+
 void tg_ci_spectrum_free(tg_ci_spectrum* spectrum) {
   if (!spectrum) return;
   for (size_t s = 0; spectrum->sectors && s < spectrum->sector_count; s++) {
@@ -91,11 +95,10 @@ static tg_status no_product(void* context, int k, const double* x, double* y, si
 
 static tg_eigen_params eigen_params(const run* r, const tg_ci_need* need, uint64_t memory) {
   tg_eigen_params e = tg_eigen_defaults();
-  const double tolerance = r->params->tolerance;
   e.states = need->states;
   e.block = need->block;
   e.method = r->problem->kind == TG_CI_MOLECULE ? TG_EIGEN_DAVIDSON : TG_EIGEN_LANCZOS;
-  e.tolerance = tolerance > 0 ? tolerance : usual_tolerance[r->problem->kind];
+  e.tolerance = tg_ci_tolerance(r->problem->kind, r->params->tolerance);
   e.threads = r->params->threads;
   e.check = r->params->check;
   /* beyond 4 GiB a quarter of the room is left to the operator */
@@ -113,10 +116,12 @@ static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dim
   const uint64_t room = r->memory > others ? r->memory - others : 0;
   const tg_eigen_problem problem = {.n = (size_t)dimension, .apply = no_product};
   if (room == 0 || dimension > room / sizeof(double))
-    return tg_fail(TG_ERR_MACHINE,
-                   "the basis of %.4g states needs %.3g GB for a single vector, and %.3g GB may be "
-                   "used; truncate it (nmax) or allow more memory",
-                   (double)dimension, 8e-9 * (double)dimension, 1e-9 * (double)r->memory);
+    return tg_fail(
+        TG_ERR_MACHINE,
+        "the basis of %s%.4g states needs %.3g GB for a single vector, and %.3g GB may be "
+        "used; truncate it (nmax) or allow more memory",
+        dimension == UINT64_MAX ? "more than " : "", (double)dimension, 8e-9 * (double)dimension,
+        1e-9 * (double)r->memory);
   tg_eigen_params e = eigen_params(r, need, room);
   *bytes = tg_eigen_bytes(&problem, &e);
   return *bytes ? TG_OK : TG_ERR_MACHINE; /* the message is set */

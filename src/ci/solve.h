@@ -74,6 +74,8 @@ tg_ci_solve_params tg_ci_solve_defaults(void);
 /** States that are looked for in each sector, as far as it has them, where this many are asked for
  * (0: nothing was said). */
 int tg_ci_usual_states(int asked);
+/** The tolerance of residuals where this one is asked for (0: nothing was said), MeV or Ha. */
+double tg_ci_tolerance(tg_ci_kind kind, double asked);
 
 /** What solving a sector of the problem would take. Makes the tables of jumps, but nothing of the
  * size of the space. */

@@ -53,6 +53,25 @@ static void warn(void* context, const char* words) {
   if (progress->lines) fprintf(progress->lines, "Warning: %s; the run goes on\n", words);
 }
 
+/* Where elements are so large that rounding exceeds the tolerance, the eigen-solver takes what
+ * rounding allows in its place. */
+static tg_status note_precision(const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum,
+                                tg_ci_tables* tables) {
+  const double asked = tg_ci_tolerance(job->problem.kind, job->solve.tolerance);
+  for (size_t i = 0; i < spectrum->level_count; i++) {
+    const tg_ci_level* level = &spectrum->levels[i];
+    if (spectrum->sectors[level->sector].result.tolerance <= asked || level->residual <= asked)
+      continue;
+    const char* unit = tg_ci_problem_unit(&job->problem);
+    return tg_ci_tables_note(
+        tables,
+        "level %zu has a residual of %.1e %s, above the tolerance of %.1e %s: with matrix elements "
+        "of this size double precision allows no less. Are the elements in %s?",
+        i + 1, level->residual, unit, asked, unit, unit);
+  }
+  return TG_OK;
+}
+
 /* Levels, what --observables asks of them, and files. */
 static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* outputs) {
   tg_ci_spectrum spectrum = {0};
@@ -80,6 +99,7 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
   tg_cli_ci_first_failure first = {.status = TG_OK};
   tg_cli_ci_keep_failure(&first,
                          tg_ci_observables_run(&list, &params, &states, NULL, &job->tables));
+  tg_cli_ci_keep_failure(&first, note_precision(job, &spectrum, &job->tables));
   /* levels that took hours are written and shown, even without all observables or on a full disk */
   tg_cli_ci_keep_failure(&first,
                          tg_cli_ci_outputs_write(outputs, job, &spectrum, first.status == TG_OK));

@@ -20,10 +20,12 @@ static tg_status not_finite(const tg_eigen_solver* solver, int count, const doub
                      "number; check its matrix elements",
                      (long long)solver->state.products - count + i + 1, (long long)row);
   }
-  return tg_fail(TG_ERR_NUMERICS,
-                 "the operator's product number %lld is not finite on another processing element, "
-                 "or overflows; check its matrix elements",
-                 (long long)solver->state.products);
+  return tg_fail(
+      TG_ERR_NUMERICS, "the operator's product number %lld %s; check its matrix elements",
+      (long long)solver->state.products,
+      solver->problem.reduce ? "is not finite on another processing element, or its norm "
+                               "overflows"
+                             : "is so large that its norm overflows");
 }
 
 tg_status tg_eigen_apply(tg_eigen_solver* solver, int first, int count, double* y) {

@@ -100,6 +100,7 @@ static void two_files(void** state) {
   snprintf(all, sizeof all, "%s --arrays '%s/ne.h5'", words, folder);
   assert_int_equal(ci_run(all), 2);
   run(words);
+  assert_null(strstr(ci_output, "different Hamiltonians"));
   double gt = 0, fermi = 0;
   const char* at = strstr(ci_output, "\"transitions\"");
   assert_non_null(at);
@@ -128,6 +129,13 @@ static void two_files(void** state) {
   snprintf(words, sizeof words, "transitions --from '%s/ne.h5' --to '%s/other.h5'", folder, folder);
   assert_int_equal(ci_run(words), 2);
   assert_non_null(strstr(ci_output, "with a nucleon more"));
+  snprintf(words, sizeof words,
+           "solve -i usdb --scale none --protons 3 --neutrons 3 --states 1 --wave '%s/as.h5'",
+           folder);
+  run(words);
+  snprintf(words, sizeof words, "transitions --from '%s/ne.h5' --to '%s/as.h5'", folder, folder);
+  run(words);
+  assert_non_null(strstr(ci_output, "different Hamiltonians"));
   snprintf(words, sizeof words, "transitions --from '%s/ne.h5' --to '%s/none.h5'", folder, folder);
   assert_int_equal(ci_run(words), 2);
   scratch_remove(folder);

@@ -177,6 +177,41 @@ static void failing_observables(void** state) {
   assert_non_null(strstr(read_text("late.json"), "energy_MeV"));
 }
 
+/* Inputs that are not quite what they seem. */
+static void odd_inputs(void** state) {
+  (void)state;
+  static const struct {
+    const char *make, *words;
+    int code;
+    const char* says;
+  } cases[] = {
+      {"cat $D/p_sigma.opme >$F/o.opme", "-i $D/p.snt --observables opme:$F/o.opme", 0,
+       "<J||o||J>"},
+      {"cat $D/p_sigma.opme >$F/o.opme", "-i $D/p.snt --observables strength:$F/o.opme", 0,
+       "Strength functions"},
+      {"mkfifo $F/pipe", "-i $F/pipe", 2, "is a pipe"},
+      {"(printf '\\357\\273\\277'; cat $D/p.snt) >$F/bom.snt", "-i $F/bom.snt", 0, "excitation"},
+      {"sed 's/ISYM=1/ISYM=9/' $D/lih.fcidump >$F/isym", "-i $F/isym", 2, "ISYM"},
+      {"sed 's/ 2 2 2 2   2 1/ 2 2 2 4   2 1/' $D/p_iso.int >$F/four.int",
+       "-i $D/p.sp -i $F/four.int", 2, "orbit 4 is used"},
+      {"sed 's/ 1 1 1 1  0  -3.793200/ 1 1 1 1  0  -1e20/' $D/p.snt >$F/big.snt", "-i $F/big.snt",
+       0, "double precision allows no less"},
+      {"sed 's/ 1 1 1 1  0  -3.793200/ 1 1 1 1  0  -1e155/' $D/p.snt >$F/huge.snt",
+       "-i $F/huge.snt", 4, "its norm overflows"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char line[4096];
+    snprintf(line, sizeof line,
+             "D='%s/tests/ci/data'; F='%s'; %s; '%s' ci solve %s %s --states 2 >$F/said 2>&1",
+             TG_SOURCE_DIR, folder, cases[i].make, TG_PROGRAM, cases[i].words,
+             strstr(cases[i].words, "isym") ? "" : "--protons 2 --neutrons 2");
+    const int ended = system(line);
+    const char* said = read_text("said");
+    if (!WIFEXITED(ended) || WEXITSTATUS(ended) != cases[i].code || !strstr(said, cases[i].says))
+      fail_msg("%s: %d, %s", line, ended, said);
+  }
+}
+
 /* The columns of the tables in JSON and in HDF5 are the same. */
 static void observables(void** state) {
   (void)state;
@@ -308,6 +343,7 @@ int main(void) {
       cmocka_unit_test(observables),
       cmocka_unit_test(inputs_are_safe),
       cmocka_unit_test(failing_observables),
+      cmocka_unit_test(odd_inputs),
       cmocka_unit_test(pace_of_a_steady_run),
       cmocka_unit_test(pace_of_a_lost_run),
       cmocka_unit_test(pace_of_a_real_run),

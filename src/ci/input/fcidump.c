@@ -43,7 +43,7 @@ static tg_status read_head(dump* d, bool* unrestricted, tg_ci_integrals* out) {
   TG_TRY(tg_ci_namelist_int(&d->head, "NELEC", 0, 4 * TG_CI_MOST_SPATIAL, &out->electrons));
   TG_TRY(tg_ci_namelist_int(&d->head, "MS2", -2 * TG_CI_MOST_SPATIAL, 2 * TG_CI_MOST_SPATIAL,
                             &out->two_sz));
-  TG_TRY(tg_ci_namelist_int(&d->head, "ISYM", 0, 9999, &out->isym));
+  TG_TRY(tg_ci_namelist_int(&d->head, "ISYM", 0, 8, &out->isym));
   TG_TRY(tg_ci_namelist_int(&d->head, "IUHF", 0, 1, &iuhf));
   TG_TRY(tg_ci_namelist_logical(&d->head, "UHF", unrestricted));
   *unrestricted = *unrestricted || iuhf == 1;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "ci/input/builtin.h"
@@ -212,10 +213,21 @@ static tg_status read_spaces(const tg_ci_source* sources, const tg_ci_format* fo
   return TG_OK;
 }
 
+/* A file is looked at before it is read; what a pipe gave for a look is gone. */
+static tg_status no_pipe(const char* path) {
+  struct stat info;
+  if (stat(path, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "%s: is a pipe or a device, and an input is read more than once; write it into a "
+                 "file first",
+                 path);
+}
+
 static tg_status read_all(const tg_ci_source* sources, tg_ci_format* formats, size_t count,
                           tg_ci_model* space, tg_ci_input* input) {
   bool nuclear = false;
   for (size_t i = 0; i < count; i++) {
+    TG_TRY(no_pipe(sources[i].path));
     formats[i] = sources[i].format;
     if (formats[i] == TG_CI_AUTO) TG_TRY(tg_ci_recognise(sources[i].path, &formats[i]));
     if (formats[i] == TG_CI_PTN || formats[i] == TG_CI_OPME)

@@ -151,7 +151,8 @@ static tg_status find_form(const int_file* f, const tg_ci_shells* shells, tg_ci_
   const bool may_iso = tg_ci_shells_isospin(shells) && fits(f, iso);
   const bool may_both = fits(f, both);
   if (*form == TG_CI_INT) {
-    if (f->most_orbit > (int)iso)
+    /* an orbit too many for either form is a mistake of the isospin form, if its energies are */
+    if (f->most_orbit > (int)iso && (may_both || !may_iso))
       *form = TG_CI_INT_XPN;
     else if (may_iso && may_both && f->row_count == 0)
       return tg_fail_at(f->place,
@@ -166,6 +167,12 @@ static tg_status find_form(const int_file* f, const tg_ci_shells* shells, tg_ci_
     return tg_fail_at(f->place,
                       "an interaction in isospin form, but protons and neutrons have different "
                       "orbits; use the pn form or other orbits");
+  if (isospin && f->most_orbit > (int)iso)
+    return tg_fail_at(f->place,
+                      "orbit %d is used, but there are %zu in isospin form, which the %zu numbers "
+                      "after the number of elements are of; expected orbits up to that, or "
+                      "--format xpn and %zu energies",
+                      f->most_orbit, iso, f->number_count, both);
   if (!fits(f, isospin ? iso : both))
     return tg_fail_at(
         f->place,
@@ -173,11 +180,6 @@ static tg_status find_form(const int_file* f, const tg_ci_shells* shells, tg_ci_
         "energies%s, or 3 more for the mass block (Acore A0 p): do the orbits belong "
         "to this interaction?",
         f->number_count, isospin ? iso : both, isospin ? "" : " (protons, then neutrons)");
-  if (isospin && f->most_orbit > (int)iso)
-    return tg_fail_at(f->place,
-                      "orbit %d is used, but there are %zu in isospin form; expected numbers up to "
-                      "that, or --format xpn",
-                      f->most_orbit, iso);
   return TG_OK;
 }
 
