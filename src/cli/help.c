@@ -85,8 +85,9 @@ void tg_cli_help_group(FILE* out, const tg_cli_table* table, const tg_cli_group*
 }
 
 static const char OVERVIEW[] =
-    "throng simulates many bodies: molecular dynamics, on the cores of one machine or over several "
-    "processes, and configuration interaction, the levels of nuclei and molecules. Started by an "
+    "throng simulates many bodies: molecular dynamics, on the cores of one machine, over several "
+    "processes or on a GPU, and configuration interaction, the levels of nuclei and molecules. "
+    "Started by an "
     "MPI launcher, its processes work on one calculation of molecular dynamics together.";
 
 /* One line per status of status.h, by way of the callback. */

@@ -8,7 +8,8 @@
  * (device_writer.h).
  *
  * Where rows of the pair list outgrow their room, they get more, and the steps since the last
- * search are done again: to the same bits, so that what was written of them already is right. */
+ * search are done again, as a continued run does them: to the same bits, so what was written of
+ * them already stays. */
 #include "md/device_run.h"
 
 #include <math.h>
