@@ -224,7 +224,7 @@ static element_type type_of(tg_ci_element_type element) {
 
 /* Rows in memory may be further apart than in the file. */
 static hid_t space_in_memory(const tg_ci_array* a) {
-  hsize_t size[TG_CI_MOST_AXES], from[TG_CI_MOST_AXES] = {0}, count[TG_CI_MOST_AXES];
+  hsize_t size[TG_CI_MOST_AXES] = {0}, from[TG_CI_MOST_AXES] = {0}, count[TG_CI_MOST_AXES] = {0};
   for (int i = 0; i < a->axes; i++) size[i] = count[i] = a->size[i];
   if (a->axes == 2 && a->stride > a->size[1]) size[1] = a->stride;
   const hid_t space = H5Screate_simple(a->axes, size, NULL);
