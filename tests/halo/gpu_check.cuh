@@ -35,7 +35,7 @@ static void report(bool right, const std::string& name) {
   fflush(stdout);
 }
 
-static double uniform(uint64_t a, uint64_t b) {
+[[maybe_unused]] static double uniform(uint64_t a, uint64_t b) {
   uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + 1;
   z = (z ^ (z >> 30)) * 0x94d049bb133111ebu;
   z = (z ^ (z >> 27)) * 0xbf58476d1ce4e5b9u;
