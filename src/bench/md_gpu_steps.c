@@ -9,13 +9,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/timer.h"
-#include "base/units.h"
 #include "bench/md_gpu.h"
 #include "md/build.h"
-#include "md/device_atoms.h"
 #include "md/device_run.h"
-#include "md/device_step.h"
-#include "md/list_choice.h"
+#include "md/device_setup.h"
 
 enum { PATH_SIZE = 4096, MOST_REPEATS = 1000 };
 
@@ -23,6 +20,7 @@ typedef struct bench {
   const tg_bench_md_gpu_params* params;
   tg_md_system* system;
   tg_run run; /* what tg_run_device_flags reads */
+  tg_list_choice lists;
   tg_device_atoms atoms;
   tg_device_work work;
   tg_device_md* md;
@@ -81,38 +79,20 @@ static unsigned char flags_of(const bench* b, long long step, bool first) {
   return tg_run_device_flags(&b->run, step, b->listed, first) & (unsigned char)~TG_STEP_FRAME;
 }
 
-/* As device_run.c makes them; atoms start where the file has them, on their constraints to the
- * file's three decimals. */
+/* Atoms start where the file has them, on their constraints to the file's three decimals. */
 static tg_status make_steps(bench* b) {
   const int once[3] = {1, 1, 1};
   const tg_md_system* system = b->system;
-  const tg_parameters* p = &system->parameters;
-  tg_device_md_params lists;
   TG_TRY(tg_device_atoms_make(system, once, &b->atoms));
   TG_TRY(tg_device_work_make(system, &b->work));
-  tg_device_atoms_params(&b->atoms, system, &lists);
-  lists.device = b->params->device;
-  lists.list_radius = b->run.list_radius;
-  lists.inner_radius = b->run.prune_interval > 0 ? b->run.inner_radius : b->run.list_radius;
-  TG_TRY(tg_device_md_create(&lists, &b->md));
-  TG_TRY(tg_device_md_set_positions(b->md, (const double(*)[3])b->atoms.x));
-  tg_device_step_params params = {
-      .md = b->md,
-      .work = &b->work,
-      .dt = p->dt,
-      .lincs_order = p->lincs_order,
-      .lincs_iterations = p->lincs_iterations,
-      .cutoff = p->cutoff,
-      .rf_k = lists.rf_k,
-      .rf_c = lists.coulomb_shift ? lists.rf_c : 0,
-      .coulomb_scale = lists.coulomb_scale,
-      .pair_scale = TG_COULOMB / p->epsilon_r * system->topology.fudge_qq,
-      .reference = (const double(*)[3])system->restraint_x,
-      .nsttcouple = p->nsttcouple,
-  };
-  memcpy(params.box, system->box, sizeof params.box);
-  tg_thermostat_start(p, system->degrees_of_freedom, &params.thermostat);
-  TG_TRY(tg_device_step_create(&params, &b->step));
+  tg_device_setup setup = {.system = system,
+                           .atoms = &b->atoms,
+                           .work = &b->work,
+                           .device = b->params->device,
+                           .lists = b->lists,
+                           .x = (const double(*)[3])b->atoms.x};
+  tg_thermostat_start(&system->parameters, system->degrees_of_freedom, &setup.thermostat);
+  TG_TRY(tg_device_setup_steps(&setup, &b->md, &b->step));
   return tg_device_step_start(b->step, (const double(*)[3])system->start.v, 0,
                               flags_of(b, 0, true));
 }
@@ -125,6 +105,7 @@ static tg_status choose_lists(bench* b) {
   tg_md_job_default(&job);
   job.backend = "cuda";
   TG_TRY(tg_list_choose(b->system, &job, &restart, &choice));
+  b->lists = choice;
   b->run.system = b->system;
   b->run.last_step = -1;
   b->run.nstlist = choice.nstlist;

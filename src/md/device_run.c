@@ -19,10 +19,8 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/timer.h"
-#include "base/units.h"
 #include "device/device.h"
-#include "md/device_atoms.h"
-#include "md/device_step.h"
+#include "md/device_setup.h"
 #include "md/device_writer.h"
 #include "md/run_write.h"
 
@@ -107,43 +105,24 @@ static unsigned char flags_of(const loop* l, long long step, long long listed, b
   return tg_run_device_flags(l->run, step, listed, first);
 }
 
-static tg_status create_lists(loop* l, const double (*x)[3]) {
-  const tg_run* run = l->run;
-  tg_device_md_params params;
-  tg_device_atoms_params(&l->atoms, run->system, &params);
-  params.list_radius = run->list_radius;
-  params.inner_radius = run->prune_interval > 0 ? run->inner_radius : run->list_radius;
-  params.row_room = l->row_room;
-  TG_TRY(tg_device_md_create(&params, &l->md));
-  return tg_device_md_set_positions(l->md, x);
-}
-
-/* Steps that begin at l->next, where a search is. */
+/* Lists and steps that begin at l->next, where a search is. */
 static tg_status create_steps(loop* l, const double (*x)[3], const double (*v)[3],
                               const double* heat) {
   const tg_run* run = l->run;
-  const tg_md_system* system = run->system;
-  const tg_parameters* p = &system->parameters;
-  const tg_domain* domain = run->domain;
-  TG_TRY(create_lists(l, x));
-  tg_device_step_params params = {
-      .md = l->md,
+  tg_device_setup setup = {
+      .system = run->system,
+      .atoms = &l->atoms,
       .work = &l->work,
-      .dt = p->dt,
-      .lincs_order = p->lincs_order,
-      .lincs_iterations = p->lincs_iterations,
-      .cutoff = p->cutoff,
-      .rf_k = domain->rf_k,
-      .rf_c = domain->rf_c,
-      .coulomb_scale = domain->coulomb_scale,
-      .pair_scale = TG_COULOMB / p->epsilon_r * system->topology.fudge_qq,
-      .reference = (const double(*)[3])system->restraint_x,
+      .lists = {.nstlist = run->nstlist,
+                .radius = run->list_radius,
+                .prune_interval = run->prune_interval,
+                .inner_radius = run->inner_radius},
+      .row_room = l->row_room,
+      .x = x,
       .thermostat = run->thermostat,
-      .nsttcouple = p->nsttcouple,
   };
-  memcpy(params.box, system->box, sizeof params.box);
-  memcpy(params.thermostat.given, heat, sizeof params.thermostat.given);
-  TG_TRY(tg_device_step_create(&params, &l->step));
+  memcpy(setup.thermostat.given, heat, sizeof setup.thermostat.given);
+  TG_TRY(tg_device_setup_steps(&setup, &l->md, &l->step));
   return tg_device_step_start(l->step, v, l->next, flags_of(l, l->next, l->next, true));
 }
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/device_setup.h  Lists and steps of one GPU for a system and a choice of lists. */
+#ifndef TG_MD_DEVICE_SETUP_H
+#define TG_MD_DEVICE_SETUP_H
+
+#include "md/device_atoms.h"
+#include "md/device_step.h"
+#include "md/list_choice.h"
+
+typedef struct tg_device_setup {
+  const tg_md_system* system;
+  const tg_device_atoms* atoms;
+  const tg_device_work* work;
+  int device;
+  tg_list_choice lists;
+  double row_room;      /* as tg_device_md_params */
+  const double (*x)[3]; /* [atom_count] nm */
+  tg_thermostat_state thermostat;
+} tg_device_setup;
+
+/** The lists alone, at x; and steps on top of them, before tg_device_step_start. Both are the
+ * caller's to destroy, also after a failure (NULL where nothing was made). Block. */
+tg_status tg_device_setup_lists(const tg_device_setup* setup, tg_device_md** md);
+tg_status tg_device_setup_steps(const tg_device_setup* setup, tg_device_md** md,
+                                tg_device_step** step);
+
+#endif
