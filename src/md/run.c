@@ -299,10 +299,10 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   tg_thermostat_start(p, s->system->degrees_of_freedom, &run->thermostat);
   /* before the output is opened: a start that is refused leaves the folder as it was */
   tg_status status = s->restart.x ? start_from_restart(run, &s->restart) : start_fresh(run);
+  if (status == TG_OK && on_gpu(run->job)) status = tg_run_device_name(run);
   TG_TRY(tg_world_agree(world, status));
   TG_TRY(open_output(run, s));
   TG_TRY(tg_run_trace_begin(run));
-  if (on_gpu(run->job)) TG_TRY(tg_run_device_name(run));
   tg_run_report_start(run, &choice);
   if (p->integrator != TG_INTEGRATOR_LEAP_FROG)
     status = tg_run_minimise(run);

@@ -1,18 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file device/cuda/check.h  CUDA's errors as statuses; for .cu files only. */
+/** @file device/cuda/check.h  CUDA's errors as statuses, and memory of a GPU; for .cu files only.
+ */
 #ifndef TG_DEVICE_CUDA_CHECK_H
 #define TG_DEVICE_CUDA_CHECK_H
 
 #include <cuda_runtime.h>
 
-#include "base/status.h"
+#include "device/fault.h"
 
-/** TG_OK, or TG_ERR_MACHINE with "GPU <device>: <what>: <CUDA's words>". */
+/** What an error is a case of. */
+tg_device_fault tg_cuda_fault(cudaError_t error);
+
+/** TG_ERR_MACHINE with a message that says what is the matter and what to do (fault.h); wanted: the
+ * bytes that were asked for, or 0. Clears the error. */
+tg_status tg_cuda_fail(cudaError_t error, int device, const char* what, size_t wanted);
+
+/** TG_OK, or what tg_cuda_fail says. */
 static inline tg_status tg_cuda_status(cudaError_t error, int device, const char* what) {
-  if (error == cudaSuccess) return TG_OK;
-  cudaGetLastError(); /* or the next, innocent call would report it again */
-  return tg_fail(TG_ERR_MACHINE, "GPU %d: %s: %s (%s)", device, what, cudaGetErrorString(error),
-                 cudaGetErrorName(error));
+  return error == cudaSuccess ? TG_OK : tg_cuda_fail(error, device, what, 0);
 }
+
+/** The same for pinned memory of the host: the GPU's own has nothing to do with it. */
+tg_status tg_cuda_host_status(cudaError_t error, size_t bytes);
+
+/** Memory of the current GPU, which is number `device`; *out is NULL after a failure. */
+tg_status tg_cuda_allocate(int device, size_t bytes, const char* what, void** out);
+/** Null-safe: NULL is let be. */
+void tg_cuda_release(void* memory);
+/** For tests: tg_cuda_allocate fails, as a full GPU would make it, where this program would hold
+ * more; 0: no limit. */
+void tg_cuda_limit(size_t bytes);
 
 #endif

@@ -187,11 +187,11 @@ tg_status tg_device_self_test(int device) {
                    attribute(cudaDevAttrComputeCapabilityMinor, device), LEAST_MAJOR);
   TG_TRY(tg_cuda_status(cudaGetDevice(&before), device, "asking for the current device"));
   TG_TRY_GOTO(tg_cuda_status(cudaSetDevice(device), device, "selecting it"), select_before);
-  TG_TRY_GOTO(
-      tg_cuda_status(cudaMalloc(&memory, (count + 1) * sizeof *memory), device, "allocating 4 MB"),
-      select_before);
+  TG_TRY_GOTO(tg_cuda_allocate(device, (count + 1) * sizeof *memory, "memory for the self-test",
+                               (void**)&memory),
+              select_before);
   status = run_self_test(device, memory, count);
-  cudaFree(memory);
+  tg_cuda_release(memory);
 select_before:
   cudaSetDevice(before);
   return status;

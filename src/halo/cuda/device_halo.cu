@@ -79,7 +79,8 @@ tg_status tg_device_halo_choose_kernels(tg_device_halo* halo) {
 }
 
 tg_status tg_device_halo_allocate(int device, void** out, size_t bytes) {
-  return tg_cuda_status(cudaMalloc(out, bytes), device, "allocating halo memory");
+  const cudaError_t error = cudaMalloc(out, bytes);
+  return error == cudaSuccess ? TG_OK : tg_cuda_fail(error, device, "halo memory", bytes);
 }
 
 static tg_status allocate_pes(tg_device_halo* halo) {

@@ -25,8 +25,8 @@ tg_status tg_device_copy_create(const tg_device_step* p, bool forces, tg_device_
   memcpy(copy->nm, p->view.nm, sizeof copy->nm);
   const size_t bytes =
       n * (sizeof(uint4) + sizeof(float4)) + sizeof(tg_step_state) + (forces ? 3 * n : 0) * 4;
-  const tg_status status = tg_cuda_status(cudaHostAlloc(&copy->memory, bytes, cudaHostAllocDefault),
-                                          p->md->device, "allocating memory of the host");
+  const tg_status status =
+      tg_cuda_host_status(cudaHostAlloc(&copy->memory, bytes, cudaHostAllocDefault), bytes);
   if (status != TG_OK) {
     delete copy;
     return status;

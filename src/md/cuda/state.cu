@@ -162,7 +162,7 @@ static tg_status allocate(tg_device_md* md, const tg_device_md_params* p) {
   float2* lj = nullptr;
   room r = {};
   carve_all(md, &r, exclusions, excludes, &start, &partner, &lj);
-  TG_TRY(tg_cuda_status(cudaMalloc(&md->memory, r.used), md->device, "allocating memory"));
+  TG_TRY(tg_cuda_allocate(md->device, r.used, "memory for atoms and lists", &md->memory));
   TG_TRY(tg_cuda_status(cudaMemsetAsync(md->memory, 0, r.used, md->stream), md->device,
                         "clearing memory"));
   r.memory = (char*)md->memory;
@@ -228,7 +228,7 @@ void tg_device_md_destroy(tg_device_md** md) {
     cudaStreamSynchronize((*md)->stream);
     cudaStreamDestroy((*md)->stream);
   }
-  cudaFree((*md)->memory);
+  tg_cuda_release((*md)->memory);
   delete *md;
   *md = nullptr;
 }

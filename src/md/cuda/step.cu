@@ -76,8 +76,8 @@ static void carve_state(tg_device_step* p, room* r, const tg_device_work* w) {
 /* Memory of the host that kernels read and write. */
 template <typename T>
 static tg_status allocate_shared(tg_device_step* p, size_t count, T** out) {
-  TG_TRY(tg_cuda_status(cudaHostAlloc((void**)out, count * sizeof(T), cudaHostAllocMapped),
-                        p->md->device, "allocating memory of the host"));
+  TG_TRY(tg_cuda_host_status(cudaHostAlloc((void**)out, count * sizeof(T), cudaHostAllocMapped),
+                             count * sizeof(T)));
   memset(*out, 0, count * sizeof(T));
   return TG_OK;
 }
@@ -95,7 +95,7 @@ static tg_status allocate(tg_device_step* p, const tg_device_step_params* params
   room r = {};
   carve_state(p, &r, params->work);
   TG_TRY(carve_lists(p, &r, params));
-  TG_TRY(tg_cuda_status(cudaMalloc(&p->memory, r.used), p->md->device, "allocating memory"));
+  TG_TRY(tg_cuda_allocate(p->md->device, r.used, "memory for steps", &p->memory));
   TG_TRY(tg_cuda_status(cudaMemsetAsync(p->memory, 0, r.used, p->md->stream), p->md->device,
                         "clearing memory"));
   r.memory = (char*)p->memory;
@@ -212,7 +212,7 @@ void tg_device_step_destroy(tg_device_step** step) {
   cudaFreeHost(p->record);
   cudaFreeHost(p->report);
   cudaFreeHost(p->noise);
-  cudaFree(p->memory);
+  tg_cuda_release(p->memory);
   delete p;
   *step = nullptr;
 }

@@ -57,15 +57,10 @@ int tg_cuda_shared_limit(void) { return attribute(cudaDevAttrMaxSharedMemoryPerB
 static tg_status allocate(size_t bytes, const char* what, void** out) {
   *out = NULL;
   if (bytes == 0) return TG_OK;
-  const cudaError_t error = cudaMalloc(out, bytes);
-  if (error == cudaSuccess) return TG_OK;
-  cudaGetLastError();
-  *out = NULL;
-  return tg_fail(TG_ERR_MACHINE, "GPU 0: no memory for %s: %zu bytes were asked for (%s)", what,
-                 bytes, cudaGetErrorString(error));
+  return tg_cuda_allocate(0, bytes, what, out);
 }
 
-static void release(void* pointer) { cudaFree(pointer); }
+static void release(void* pointer) { tg_cuda_release(pointer); }
 
 static tg_status synchronize(void) {
   return tg_cuda_status(cudaDeviceSynchronize(), 0, "waiting for the motifs' kernels");
