@@ -171,7 +171,9 @@ static tg_status open_part(tg_new_file* file, const char* path) {
   return status;
 }
 
-tg_status tg_new_file_open(const char* path, tg_new_file* file) {
+/* path and part of a new file; part stays empty for a device or a pipe: it is written to, never
+ * replaced. */
+static tg_status name_parts(const char* path, tg_new_file* file) {
   memset(file, 0, sizeof *file);
   size_t length = strlen(path);
   if (length >= sizeof file->path) return too_long(path);
@@ -180,8 +182,7 @@ tg_status tg_new_file_open(const char* path, tg_new_file* file) {
   if (stat(path, &info) == 0) {
     if (S_ISDIR(info.st_mode))
       return tg_fail(TG_ERR_INPUT, "%s: is a folder; a file name was expected", path);
-    /* a device or a pipe is written to, never replaced: part stays empty */
-    if (!S_ISREG(info.st_mode)) return tg_file_open(path, "wb", &file->stream);
+    if (!S_ISREG(info.st_mode)) return TG_OK;
     /* behind a link the file is replaced, not the link */
     char real[PATH_MAX];
     if (realpath(path, real) && strlen(real) < sizeof file->path)
@@ -189,8 +190,25 @@ tg_status tg_new_file_open(const char* path, tg_new_file* file) {
     if (access(file->path, W_OK) != 0) return cannot_write(path);
   }
   snprintf(file->part, sizeof file->part, "%s.part", file->path);
+  return TG_OK;
+}
+
+tg_status tg_new_file_open(const char* path, tg_new_file* file) {
+  TG_TRY(name_parts(path, file));
+  if (!file->part[0]) return tg_file_open(path, "wb", &file->stream);
   const tg_status status = open_part(file, path);
   if (status != TG_OK) file->part[0] = '\0'; /* not this process's to remove */
+  return status;
+}
+
+tg_status tg_new_file_join(const char* path, tg_new_file* file) {
+  TG_TRY(name_parts(path, file));
+  if (!file->part[0])
+    return tg_fail(TG_ERR_INPUT, "%s: is a device or a pipe; several writers need a plain file",
+                   path);
+  file->stream = fopen(file->part, "r+be");
+  const tg_status status = file->stream ? TG_OK : cannot_write(file->part);
+  file->part[0] = '\0'; /* not this one's to remove */
   return status;
 }
 
@@ -245,6 +263,13 @@ tg_status tg_new_file_commit(tg_new_file* file) {
     return tg_fail(TG_ERR_MACHINE, "%s: writing failed: %s%s", file->path, strerror(error),
                    replaces ? "; nothing was changed" : "");
   return TG_OK;
+}
+
+tg_status tg_new_file_leave(tg_new_file* file) {
+  const int error = flush_and_close(file->stream, true);
+  file->stream = NULL;
+  if (!error) return TG_OK;
+  return tg_fail(TG_ERR_MACHINE, "%s: writing failed: %s", file->path, strerror(error));
 }
 
 void tg_new_file_abandon(tg_new_file* file) {

@@ -44,6 +44,11 @@ tg_status tg_new_file_open(const char* path, tg_new_file* file);
 tg_status tg_new_file_check(const char* path);
 /** fsync, close, rename. On failure the partial file is removed. TG_ERR_MACHINE (disk full ...). */
 tg_status tg_new_file_commit(tg_new_file* file);
+/** For a part of a file that another thread or process has opened as a new one: opens it for other
+ * bytes of it. What is written must be on disk (tg_new_file_leave) before that one commits. */
+tg_status tg_new_file_join(const char* path, tg_new_file* file);
+/** fsync and close; the file is the other's. */
+tg_status tg_new_file_leave(tg_new_file* file);
 /** Closes and removes what was written; null-safe, harmless after commit. */
 void tg_new_file_abandon(tg_new_file* file);
 

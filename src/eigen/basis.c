@@ -30,13 +30,28 @@ int tg_eigen_converged(const tg_eigen_solver* solver, int count) {
   return i;
 }
 
+/* Two PEs of different processors or libraries may get vectors of different signs, or mixed
+ * otherwise where values are close; so one PE's count: the others add zeros to them. */
+static tg_status share_small(tg_eigen_solver* solver, int p) {
+  const tg_eigen_problem* problem = &solver->problem;
+  const size_t count = (size_t)(p - 1) * (size_t)solver->most + (size_t)p;
+  if (!problem->reduce || p == 0) return TG_OK;
+  if (!tg_eigen_leads(problem)) {
+    memset(solver->s, 0, count * sizeof *solver->s);
+    memset(solver->theta, 0, (size_t)p * sizeof *solver->theta);
+  }
+  TG_TRY(problem->reduce(problem->context, TG_EIGEN_SUM, solver->s, count));
+  return problem->reduce(problem->context, TG_EIGEN_SUM, solver->theta, (size_t)p);
+}
+
 tg_status tg_eigen_small(tg_eigen_solver* solver) {
   const double begin = tg_time_now();
   const int p = (int)solver->state.active, ld = solver->most;
   for (int i = 0; i < p; i++)
     memcpy(solver->s + (size_t)i * (size_t)ld, solver->t + (size_t)i * (size_t)ld,
            (size_t)p * sizeof *solver->s);
-  TG_TRY(tg_small_eigen(p, solver->s, ld, solver->theta));
+  TG_TRY(tg_eigen_agree(&solver->problem, tg_small_eigen(p, solver->s, ld, solver->theta)));
+  TG_TRY(share_small(solver, p));
   solver->looked = p;
   if (p > 0 && !(solver->theta[p - 1] <= solver->state.largest))
     solver->state.largest = solver->theta[p - 1];

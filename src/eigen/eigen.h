@@ -53,6 +53,9 @@ typedef struct tg_eigen_problem {
    * bits everywhere. NULL: one PE. */
   tg_status (*reduce)(void* context, tg_eigen_reduction what, double* values, size_t count);
 
+  /** The same on all PEs: TG_OK, or the failure of one of them, with its message. NULL: one PE. */
+  tg_status (*agree)(void* context, tg_status status);
+
   const double* diagonal; /* [n], of A: Davidson's preconditioner and start vectors; NULL: none */
 
   /** In place of the diagonal: r: [n, k] holds residuals of Ritz values value: [k]; replaced by
@@ -169,8 +172,9 @@ tg_eigen_params tg_eigen_defaults(void);
 size_t tg_eigen_bytes(const tg_eigen_problem* problem, const tg_eigen_params* params);
 
 /** Allocates. problem, params and start vectors are copied; the diagonal and the contexts must
- * outlive the solver. TG_ERR_INPUT for what cannot be (more states than rows ...), TG_ERR_MACHINE
- * where memory does not do. */
+ * outlive the solver. The basis is as large as the PE with the least memory has room for.
+ * TG_ERR_INPUT for what cannot be (more states than rows ...), TG_ERR_MACHINE where memory does not
+ * do. */
 tg_status tg_eigen_create(const tg_eigen_problem* problem, const tg_eigen_params* params,
                           tg_eigen_solver** out);
 
@@ -191,19 +195,20 @@ void tg_eigen_result_free(tg_eigen_result* result);
 tg_status tg_eigen_solve(const tg_eigen_problem* problem, const tg_eigen_params* params,
                          tg_eigen_result* out);
 
-/** Local: writes the state, whole or not at all, to this PE's file (docs/eigen.md has the format).
- * Between runs, or within the progress callback. */
+/** Collective: writes the state, whole or not at all, to one file that all PEs reach (docs/eigen.md
+ * has the format), each its rows; the file does not depend on how many they are. Between runs, or
+ * within the progress callback, if all are there. */
 tg_status tg_eigen_save(const tg_eigen_solver* solver, const char* path);
 
-/** Local: puts a solver that has not run in the saved state; a run then goes on as if it had never
- * stopped, bit for bit. TG_ERR_INPUT for a file that is cut or damaged, or of another problem,
- * seed, method, block, basis or number of states; the solver is then as before. Tolerance, limits
- * and threads may differ. With several PEs the caller agrees on the outcome. */
+/** Collective: puts a solver that has not run in the saved state; a run then goes on as if it had
+ * never stopped, bit for bit on as many PEs. TG_ERR_INPUT for a file that is cut or damaged, or of
+ * another problem, seed, method, block, basis or number of states; the solver is then as before.
+ * Tolerance, limits, threads and PEs may differ. */
 tg_status tg_eigen_load(tg_eigen_solver* solver, const char* path);
 
 /** What a saved state is of. */
 typedef struct tg_eigen_saved {
-  size_t n;
+  size_t n; /* rows of all PEs */
   uint64_t fingerprint, seed;
   tg_eigen_method method;
   int states, block, basis;

@@ -12,6 +12,14 @@ size_t tg_eigen_total(const tg_eigen_problem* problem) {
   return problem->n_total ? problem->n_total : problem->n;
 }
 
+tg_status tg_eigen_agree(const tg_eigen_problem* problem, tg_status status) {
+  return problem->agree ? problem->agree(problem->context, status) : status;
+}
+
+bool tg_eigen_leads(const tg_eigen_problem* problem) {
+  return problem->first == 0 && problem->n > 0;
+}
+
 /* The smallest basis with which a restart leaves room to go on. */
 static size_t least_basis(const tg_eigen_params* params) {
   const size_t block = (size_t)params->block;

@@ -39,12 +39,22 @@ static tg_status allocate(tg_eigen_solver* s) {
   return TG_ALLOCATE((size_t)s->rows.threads * s->rows.panel_size, what, &s->rows.panel);
 }
 
+/* PEs have as many columns as the one with the least room: more rows, or less memory. */
+static tg_status least_basis_of_all(const tg_eigen_problem* problem, tg_eigen_params* params) {
+  double basis = params->basis;
+  if (!problem->reduce) return TG_OK;
+  TG_TRY(problem->reduce(problem->context, TG_EIGEN_MIN, &basis, 1));
+  params->basis = (int)basis;
+  return TG_OK;
+}
+
 tg_status tg_eigen_create(const tg_eigen_problem* problem, const tg_eigen_params* params,
                           tg_eigen_solver** out) {
   tg_status status;
   tg_eigen_params resolved = *params;
   *out = NULL;
-  TG_TRY(tg_eigen_resolve(problem, &resolved));
+  TG_TRY(tg_eigen_agree(problem, tg_eigen_resolve(problem, &resolved)));
+  TG_TRY(least_basis_of_all(problem, &resolved));
   tg_eigen_solver* s = NULL;
   TG_TRY(TG_ALLOCATE((size_t)1, "an eigen-solver", &s));
   s->problem = *problem;
@@ -59,7 +69,7 @@ tg_status tg_eigen_create(const tg_eigen_problem* problem, const tg_eigen_params
   s->state.largest = -INFINITY;
   s->state.above = s->state.above_error = NAN;
   s->state.probability = 1;
-  TG_TRY_GOTO(allocate(s), destroy);
+  TG_TRY_GOTO(tg_eigen_agree(problem, allocate(s)), destroy);
   TG_TRY_GOTO(tg_eigen_begin(s), destroy);
   s->params.start = NULL; /* the caller's again */
   *out = s;

@@ -89,6 +89,10 @@ int tg_eigen_most(const tg_eigen_problem* problem, const tg_eigen_params* params
 int tg_eigen_columns(const tg_eigen_problem* problem, const tg_eigen_params* params);
 /** The rows of all PEs. */
 size_t tg_eigen_total(const tg_eigen_problem* problem);
+/** Collective: one outcome for all. */
+tg_status tg_eigen_agree(const tg_eigen_problem* problem, tg_status status);
+/** Whether this PE has the first row: what one PE does for all, it does. */
+bool tg_eigen_leads(const tg_eigen_problem* problem);
 
 /* --- orthogonality (orthogonal.c) --- */
 
