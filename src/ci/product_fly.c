@@ -117,39 +117,49 @@ static tg_status make_tables(const tg_ci_hamiltonian* h, tg_ci_fly* f) {
 }
 
 /* For row i the field of its particles on B's orbitals, then each column's sum over its own. */
-static tg_status make_diagonal(tg_ci_fly* f, int threads) {
-  const tg_ci_space* space = f->space;
-  const tg_ci_strings *sa = &space->strings[0], *sb = &space->strings[1];
-  TG_TRY(TG_ALLOCATE(space->dimension, "diagonal of the Hamiltonian", &f->diagonal));
+static void diagonal_row(const tg_ci_fly* f, const tg_ci_block* block, size_t i, double* field,
+                         double* row) {
+  const tg_ci_strings *sa = &f->space->strings[0], *sb = &f->space->strings[1];
+  const size_t nb = f->orbitals[1];
+  const size_t first_a = sa->classes[block->a].begin, first_b = sb->classes[block->b].begin;
+  const uint16_t* list = tg_ci_string(sa, first_a + i);
+  memset(field, 0, nb * sizeof *field);
+  for (int k = 0; k < sa->particles; k++)
+    for (size_t q = 0; q < nb; q++) field[q] += f->still[list[k] * nb + q];
+  for (size_t j = 0; j < block->columns; j++) {
+    const uint16_t* other = tg_ci_string(sb, first_b + j);
+    double sum = 0;
+    for (int k = 0; k < sb->particles; k++) sum += field[other[k]];
+    row[j] =
+        f->constant + f->alone[0].diagonal[first_a + i] + f->alone[1].diagonal[first_b + j] + sum;
+  }
+}
+
+tg_status tg_ci_fly_diagonal(const tg_ci_fly* f, int threads, uint64_t first, uint64_t end,
+                             double* out) {
   const size_t nb = f->orbitals[1];
   double* fields = NULL;
   TG_TRY(TG_ALLOCATE((size_t)threads * (nb + 8), "fields", &fields));
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (size_t n = 0; n < space->block_count; n++) {
+  for (size_t n = 0; n < f->space->block_count; n++) {
 #ifdef _OPENMP
     double* field = fields + (size_t)omp_get_thread_num() * (nb + 8);
 #else
     double* field = fields;
 #endif
-    const tg_ci_block* block = &space->blocks[n];
-    const size_t first_a = sa->classes[block->a].begin, first_b = sb->classes[block->b].begin;
+    const tg_ci_block* block = &f->space->blocks[n];
     for (size_t i = 0; i < block->rows; i++) {
-      const uint16_t* list = tg_ci_string(sa, first_a + i);
-      memset(field, 0, nb * sizeof *field);
-      for (int k = 0; k < sa->particles; k++)
-        for (size_t q = 0; q < nb; q++) field[q] += f->still[list[k] * nb + q];
-      double* row = f->diagonal + block->offset + i * block->columns;
-      for (size_t j = 0; j < block->columns; j++) {
-        const uint16_t* other = tg_ci_string(sb, first_b + j);
-        double sum = 0;
-        for (int k = 0; k < sb->particles; k++) sum += field[other[k]];
-        row[j] = f->constant + f->alone[0].diagonal[first_a + i] +
-                 f->alone[1].diagonal[first_b + j] + sum;
-      }
+      const uint64_t at = block->offset + (uint64_t)i * block->columns;
+      if (at >= first && at < end) diagonal_row(f, block, i, field, out + (at - first));
     }
   }
   tg_free(fields);
   return TG_OK;
+}
+
+static tg_status make_diagonal(tg_ci_fly* f, int threads) {
+  TG_TRY(TG_ALLOCATE(f->space->dimension, "diagonal of the Hamiltonian", &f->diagonal));
+  return tg_ci_fly_diagonal(f, threads, 0, f->space->dimension, f->diagonal);
 }
 
 /* Fewer than FEW jumps of an operator leave most lanes empty. Rows are the faster way, as they use

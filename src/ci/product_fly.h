@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 
+#include "ci/distribution.h"
 #include "ci/jumps.h"
 
 /** How the jumps of two links are combined. */
@@ -114,5 +115,33 @@ tg_status tg_ci_fly_apply(const tg_ci_fly* fly, int threads, const double* x, do
  * that one vector's jumps leave empty are filled. A vector's bits do not depend on the others. */
 tg_status tg_ci_fly_apply_block(const tg_ci_fly* fly, int threads, int k, const double* x,
                                 double* y, size_t ld);
+
+/** Some rows of y, and how x comes. */
+typedef struct tg_ci_fly_part {
+  uint64_t first, end;              /* states; whole rows of blocks */
+  const double* diagonal;           /* [end - first] */
+  const tg_ci_distribution* slices; /* x is shared out like this; NULL: all of it is there */
+  int own;                          /* with slices: the PE whose slice is there at once */
+  /* with slices: called before anything is made of the slice of a PE, by the calling thread, in the
+   * order own + 1, own + 2 ...: returns when it is there. What needs several waits for the last. */
+  tg_status (*ready)(void* context, int pe);
+  void* context;
+} tg_ci_fly_part;
+
+typedef struct tg_ci_fly_vectors {
+  int k;
+  const double* x; /* [dimension, k], column i at i * ldx */
+  size_t ldx;
+  double* y; /* [end - first, k], column i at i * ldy */
+  size_t ldy;
+} tg_ci_fly_vectors;
+
+/** The rows of a part of y = H x. The bits depend on the slices (what comes later is added later)
+ * but neither on when they come nor on the number of threads. Needs no diagonal in fly. */
+tg_status tg_ci_fly_apply_part(const tg_ci_fly* fly, const tg_ci_fly_part* part, int threads,
+                               const tg_ci_fly_vectors* vectors);
+/** <state|H|state> of states first ... end - 1, whole rows of blocks: [end - first]. */
+tg_status tg_ci_fly_diagonal(const tg_ci_fly* fly, int threads, uint64_t first, uint64_t end,
+                             double* out);
 
 #endif

@@ -67,18 +67,43 @@ static tg_status workspace_make(const tg_ci_fly* f, tg_fly_workspace* w) {
   return TG_ALLOCATE(LANES * TG_CI_MOST_VECTORS, "signs", &w->sign);
 }
 
+/* Whether x of these rows of a block is complete in this turn, and was not before: slices come in
+ * the order of the PEs behind this one. */
+static bool is_turn(const tg_fly_job* j, const tg_ci_block* from, size_t begin, size_t end) {
+  const tg_ci_distribution* d = j->slices;
+  if (!d) return true;
+  const uint64_t first = from->offset + (uint64_t)begin * from->columns;
+  const uint64_t last = from->offset + (uint64_t)end * from->columns - 1;
+  int latest = 0;
+  for (int p = tg_ci_distribution_owner(d, first); p < d->pe_count && d->first[p] <= last; p++) {
+    const int turn = (p + d->pe_count - j->own) % d->pe_count;
+    if (d->first[p] < d->first[p + 1] && turn > latest) latest = turn;
+  }
+  return latest == j->turn;
+}
+
 const double* tg_fly_x(const tg_fly_job* j, size_t a, size_t b) {
   const size_t number = tg_ci_space_block(j->f->space, a, b);
-  return number == SIZE_MAX ? NULL : j->x + j->f->space->blocks[number].offset;
+  if (number == SIZE_MAX) return NULL;
+  const tg_ci_block* from = &j->f->space->blocks[number];
+  return is_turn(j, from, 0, from->rows) ? j->x + from->offset : NULL;
+}
+
+/* As tg_fly_x, of the same rows of another class of B: those alone are read. */
+static const double* x_beside(const tg_fly_job* j, size_t b) {
+  const size_t number = tg_ci_space_block(j->f->space, j->block->a, b);
+  if (number == SIZE_MAX) return NULL;
+  const tg_ci_block* from = &j->f->space->blocks[number];
+  return is_turn(j, from, j->begin, j->end) ? j->x + from->offset : NULL;
 }
 
 static void diagonal(const tg_fly_job* j) {
-  const size_t first = j->begin * j->block->columns, end = j->end * j->block->columns;
-  const double* d = j->f->diagonal + j->block->offset;
+  const size_t count = (j->end - j->begin) * j->block->columns;
+  const double* d = j->diagonal;
   for (int v = 0; v < j->k; v++) {
-    const double* x = j->x + j->block->offset + (size_t)v * j->ld;
-    double* y = j->y + (size_t)v * j->ld;
-    for (size_t e = first; e < end; e++) y[e] = d[e] * x[e];
+    const double* x = j->x + j->block->offset + j->begin * j->block->columns + (size_t)v * j->ldx;
+    double* y = j->y + (size_t)v * j->ldy;
+    for (size_t e = 0; e < count; e++) y[e] = d[e] * x[e];
   }
 }
 
@@ -86,12 +111,12 @@ static void diagonal(const tg_fly_job* j) {
 static void alone_a(const tg_fly_job* j, int v) {
   const tg_ci_target* t = &j->f->alone[0].targets[j->block->a];
   const size_t stride = j->block->columns, rows = j->end - j->begin;
-  double* y = j->y + (size_t)v * j->ld + j->begin * stride;
+  double* y = j->y + (size_t)v * j->ldy;
   for (size_t l = 0; l < t->link_count; l++) {
     const tg_ci_link* link = &t->links[l];
     const double* x = tg_fly_x(j, link->source, j->block->b);
     if (!x) continue;
-    x += (size_t)v * j->ld;
+    x += (size_t)v * j->ldx;
     const size_t source = j->f->space->strings[0].classes[link->source].count;
     const size_t longer = source > rows ? source : rows;
     for (size_t c = 0; c < stride;) {
@@ -129,12 +154,12 @@ static void transpose(const double* from, size_t stride, size_t count, size_t wi
 static void alone_b(const tg_fly_job* j, int v) {
   const tg_ci_target* t = &j->f->alone[1].targets[j->block->b];
   const size_t stride = j->block->columns;
-  double* y = j->y + (size_t)v * j->ld;
+  double* y = j->y + (size_t)v * j->ldy;
   for (size_t l = 0; l < t->link_count; l++) {
     const tg_ci_link* link = &t->links[l];
-    const double* x = tg_fly_x(j, j->block->a, link->source);
+    const double* x = x_beside(j, link->source);
     if (!x) continue;
-    x += (size_t)v * j->ld;
+    x += (size_t)v * j->ldx;
     const size_t source = j->f->space->strings[1].classes[link->source].count;
     const size_t longer = source > stride ? source : stride;
     for (size_t i = j->begin; i < j->end;) {
@@ -146,7 +171,8 @@ static void alone_b(const tg_fly_job* j, int v) {
       j->kernels->multiply(stride, t->begin + link->rows, t->from, t->value, vectors, j->w->xt,
                            j->w->yt);
       for (size_t k = 0; k < count; k++)
-        for (size_t c = 0; c < stride; c++) y[(i + k) * stride + c] += j->w->yt[c * width + k];
+        for (size_t c = 0; c < stride; c++)
+          y[(i - j->begin + k) * stride + c] += j->w->yt[c * width + k];
       i += count;
     }
   }
@@ -201,8 +227,8 @@ static void still_b(const tg_fly_job* j) {
       for (uint32_t e = begin; e < end; e++) {
         const double sign = t->op_from[e] & 1 ? -1 : 1;
         for (int v = 0; v < j->k; v++) {
-          const double* from = x + (size_t)v * j->ld + (t->op_from[e] >> 1) * stride;
-          double* to = j->y + (size_t)v * j->ld + t->op_to[e] * stride;
+          const double* from = x + (size_t)v * j->ldx + (t->op_from[e] >> 1) * stride;
+          double* to = j->y + (size_t)v * j->ldy + (t->op_to[e] - j->begin) * stride;
           for (size_t c = 0; c < stride; c++) to[c] += sign * (factor[c] * from[c]);
         }
       }
@@ -220,7 +246,7 @@ static void still_a(const tg_fly_job* j) {
   const size_t links = tg_ci_links_of(t, tg_ci_channel_still(&f->jumps[1]), &first);
   for (size_t l = first; l < first + links; l++) {
     const tg_ci_link* link = &t->links[l];
-    const double* x = tg_fly_x(j, j->block->a, link->source);
+    const double* x = x_beside(j, link->source);
     if (!x) continue;
     const size_t source = f->space->strings[1].classes[link->source].count;
     for (size_t i = j->begin; i < j->end; i++) {
@@ -234,8 +260,8 @@ static void still_a(const tg_fly_job* j) {
         j->w->table[2 * b + 1] = -sum;
       }
       for (int v = 0; v < j->k; v++) {
-        const double* from = x + (size_t)v * j->ld + i * source;
-        double* y = j->y + (size_t)v * j->ld + i * j->block->columns;
+        const double* from = x + (size_t)v * j->ldx + i * source;
+        double* y = j->y + (size_t)v * j->ldy + (i - j->begin) * j->block->columns;
         for (size_t c = 0; c < j->block->columns; c++) {
           double sum = y[c];
           for (uint32_t e = t->begin[link->rows + c]; e < t->begin[link->rows + c + 1]; e++)
@@ -254,32 +280,53 @@ static int by_cost(const void* p, const void* q) {
   return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Parts of a block, so that each thread gets several tasks of all. */
-static size_t parts_of(const tg_ci_fly* f, size_t block, int threads) {
+/* Rows of a block that a part has; cost: elements. */
+static task rows_of(const tg_ci_fly* f, const tg_ci_fly_part* part, size_t number) {
+  const tg_ci_block* block = &f->space->blocks[number];
+  const uint64_t size = (uint64_t)block->rows * block->columns;
+  const uint64_t first = part->first > block->offset ? part->first - block->offset : 0;
+  const uint64_t end = part->end > block->offset ? part->end - block->offset : 0;
+  task t = {.block = number,
+            .begin = (size_t)((first < size ? first : size) / block->columns),
+            .end = (size_t)((end < size ? end : size) / block->columns)};
+  t.cost = f->elements[number] * ((double)(t.end - t.begin) / (double)block->rows);
+  return t;
+}
+
+/* Parts of a block's rows, so that each thread gets several tasks of all. */
+static size_t parts_of(const task* rows, double all, int threads) {
+  if (rows->begin == rows->end) return 0;
   if (threads == 1) return 1;
-  const double share = (double)f->pairs / (8.0 * threads);
-  const size_t wanted = (size_t)(f->elements[block] / share) + 1;
-  const size_t most = f->space->blocks[block].rows / LEAST_ROWS;
+  const double share = all / (8.0 * threads);
+  const size_t wanted = (size_t)(rows->cost / share) + 1;
+  const size_t most = (rows->end - rows->begin) / LEAST_ROWS;
   return most < 1 ? 1 : wanted < most ? wanted : most;
 }
 
 /* Costly ones first. */
-static tg_status make_tasks(const tg_ci_fly* f, int threads, task** out, size_t* out_count) {
-  const tg_ci_space* space = f->space;
+static tg_status make_tasks(const tg_ci_fly* f, const tg_ci_fly_part* part, int threads, task** out,
+                            size_t* out_count) {
+  const size_t blocks = f->space->block_count;
+  double all = 0;
   size_t count = 0;
-  for (size_t n = 0; n < space->block_count; n++) count += parts_of(f, n, threads);
+  for (size_t n = 0; n < blocks; n++) all += rows_of(f, part, n).cost;
+  for (size_t n = 0; n < blocks; n++) {
+    const task rows = rows_of(f, part, n);
+    count += parts_of(&rows, all, threads);
+  }
   TG_TRY(TG_ALLOCATE(count, "tasks", out));
   task* list = *out;
   *out_count = count;
-  for (size_t n = 0; n < space->block_count; n++) {
-    const size_t rows = space->blocks[n].rows, parts = parts_of(f, n, threads);
+  for (size_t n = 0; n < blocks; n++) {
+    const task rows = rows_of(f, part, n);
+    const size_t length = rows.end - rows.begin, parts = parts_of(&rows, all, threads);
     for (size_t p = 0; p < parts; p++)
       *list++ = (task){.block = n,
-                       .begin = rows * p / parts,
-                       .end = rows * (p + 1) / parts,
-                       .cost = f->elements[n] / (double)parts};
+                       .begin = rows.begin + length * p / parts,
+                       .end = rows.begin + length * (p + 1) / parts,
+                       .cost = rows.cost / (double)parts};
   }
-  qsort(*out, count, sizeof **out, by_cost);
+  if (count) qsort(*out, count, sizeof **out, by_cost);
   return TG_OK;
 }
 
@@ -292,43 +339,89 @@ tg_status tg_ci_fly_apply_block(const tg_ci_fly* f, int threads, int k, const do
   return tg_ci_fly_apply_by(tg_ci_kernels_best(), f, threads, k, x, y, ld);
 }
 
-tg_status tg_ci_fly_apply_by(const tg_ci_kernels* kernels, const tg_ci_fly* f, int threads, int k,
-                             const double* x, double* y, size_t ld) {
+/* All that is added to the rows of a task in one turn. */
+static void do_task(const tg_fly_job* j) {
+  if (j->turn == 0) diagonal(j);
+  for (int v = 0; v < j->k; v++) alone_a(j, v);
+  for (int v = 0; v < j->k; v++) alone_b(j, v);
+  still_b(j);
+  still_a(j);
+  tg_fly_cross(j);
+}
+
+typedef struct product {
+  const tg_ci_fly* f;
+  const tg_ci_fly_part* part;
+  const task* tasks;
+  size_t count;
+  int threads;
+  tg_fly_workspace* spaces; /* [threads] */
+  tg_fly_job job;           /* what all have in common */
+} product;
+
+static void do_turn(const product* p, int turn, double* y) {
+#pragma omp parallel for schedule(dynamic) num_threads(p->threads)
+  for (size_t n = 0; n < p->count; n++) {
+#ifdef _OPENMP
+    tg_fly_workspace* w = &p->spaces[omp_get_thread_num()];
+#else
+    tg_fly_workspace* w = &p->spaces[0];
+#endif
+    const task* t = &p->tasks[n];
+    const tg_ci_block* block = &p->f->space->blocks[t->block];
+    const size_t at =
+        (size_t)(block->offset + (uint64_t)t->begin * block->columns - p->part->first);
+    tg_fly_job j = p->job;
+    j.y = y + at;
+    j.diagonal = p->part->diagonal + at;
+    j.block = block;
+    j.begin = t->begin;
+    j.end = t->end;
+    j.w = w;
+    j.turn = turn;
+    do_task(&j);
+  }
+}
+
+static tg_status apply(const tg_ci_kernels* kernels, const tg_ci_fly* f, const tg_ci_fly_part* part,
+                       int threads, const tg_ci_fly_vectors* v) {
   tg_status status = TG_OK;
   task* tasks = NULL;
-  size_t count = 0;
-  tg_fly_workspace* spaces = NULL;
-  TG_TRY_GOTO(make_tasks(f, threads, &tasks, &count), done);
-  TG_TRY_GOTO(TG_ALLOCATE((size_t)threads, "workspaces", &spaces), done);
-  for (int t = 0; t < threads; t++) TG_TRY_GOTO(workspace_make(f, &spaces[t]), done);
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (size_t n = 0; n < count; n++) {
-#ifdef _OPENMP
-    tg_fly_workspace* w = &spaces[omp_get_thread_num()];
-#else
-    tg_fly_workspace* w = &spaces[0];
-#endif
-    const tg_ci_block* block = &f->space->blocks[tasks[n].block];
-    const tg_fly_job j = {.f = f,
-                          .kernels = kernels,
-                          .k = k,
-                          .ld = ld,
-                          .x = x,
-                          .y = y + block->offset,
-                          .block = block,
-                          .begin = tasks[n].begin,
-                          .end = tasks[n].end,
-                          .w = w};
-    diagonal(&j);
-    for (int v = 0; v < k; v++) alone_a(&j, v);
-    for (int v = 0; v < k; v++) alone_b(&j, v);
-    still_b(&j);
-    still_a(&j);
-    tg_fly_cross(&j);
+  product p = {.f = f,
+               .part = part,
+               .threads = threads,
+               .job = {.f = f,
+                       .kernels = kernels,
+                       .k = v->k,
+                       .ldx = v->ldx,
+                       .ldy = v->ldy,
+                       .x = v->x,
+                       .slices = part->slices,
+                       .own = part->own}};
+  TG_TRY_GOTO(make_tasks(f, part, threads, &tasks, &p.count), done);
+  p.tasks = tasks;
+  TG_TRY_GOTO(TG_ALLOCATE((size_t)threads, "workspaces", &p.spaces), done);
+  for (int t = 0; t < threads; t++) TG_TRY_GOTO(workspace_make(f, &p.spaces[t]), done);
+  const int turns = part->slices ? part->slices->pe_count : 1;
+  for (int turn = 0; turn < turns; turn++) {
+    if (turn > 0) TG_TRY_GOTO(part->ready(part->context, (part->own + turn) % turns), done);
+    do_turn(&p, turn, v->y);
   }
 done:
-  for (int t = 0; spaces && t < threads; t++) workspace_free(&spaces[t]);
-  TG_FREE(spaces);
+  for (int t = 0; p.spaces && t < threads; t++) workspace_free(&p.spaces[t]);
+  TG_FREE(p.spaces);
   TG_FREE(tasks);
   return status;
+}
+
+tg_status tg_ci_fly_apply_by(const tg_ci_kernels* kernels, const tg_ci_fly* f, int threads, int k,
+                             const double* x, double* y, size_t ld) {
+  const tg_ci_fly_part whole = {.end = f->space->dimension, .diagonal = f->diagonal};
+  const tg_ci_fly_vectors vectors = {.k = k, .x = x, .ldx = ld, .y = y, .ldy = ld};
+  return apply(kernels, f, &whole, threads, &vectors);
+}
+
+tg_status tg_ci_fly_apply_part(const tg_ci_fly* f, const tg_ci_fly_part* part, int threads,
+                               const tg_ci_fly_vectors* vectors) {
+  return apply(tg_ci_kernels_best(), f, part, threads, vectors);
 }

@@ -23,16 +23,19 @@ typedef struct tg_fly_workspace {
 typedef struct tg_fly_job {
   const tg_ci_fly* f;
   const tg_ci_kernels* kernels;
-  int k; /* vectors, each ld behind the one before */
-  size_t ld;
-  const double* x; /* of the first vector */
-  double* y;       /* of the block's first element in the first vector */
+  int k; /* vectors, each ldx and ldy behind the one before */
+  size_t ldx, ldy;
+  const double* x;        /* of the first vector */
+  double* y;              /* row `begin` of the block in the first vector */
+  const double* diagonal; /* of that row */
   const tg_ci_block* block;
   size_t begin, end; /* rows */
   tg_fly_workspace* w;
+  const tg_ci_distribution* slices; /* of x; NULL: all of it at once */
+  int own, turn; /* with slices: what was made of those that came in this turn is added */
 } tg_fly_job;
 
-/** x of the block of these classes; NULL: there is none. */
+/** x of the block of these classes; NULL: there is none, or it is not its turn. */
 const double* tg_fly_x(const tg_fly_job* j, size_t a, size_t b);
 /** Vectors of the next tile of so many rows and columns left: all tiles about as wide. */
 int tg_fly_vectors(size_t rows, size_t columns);

@@ -18,6 +18,7 @@ typedef struct lane_list {
   uint32_t jump, end;        /* the next, and the one behind the last */
   int v;                     /* vector of the next */
   size_t from_step, to_step; /* from string to string of x and of y */
+  size_t to_first;           /* string of y that is the first */
 } lane_list;
 
 static size_t lanes_left(const tg_fly_job* j, const lane_list* l) {
@@ -31,9 +32,9 @@ static int fill_lanes(const tg_fly_job* j, lane_list* l, int vectors) {
   int count = 0;
   for (; count < width && l->jump < l->end; count++) {
     const uint32_t from = l->t->op_from[l->jump];
-    const size_t at = (size_t)l->v * j->ld;
-    w->from[count] = (int64_t)(at + (from >> 1) * l->from_step);
-    w->to[count] = (int64_t)(at + l->t->op_to[l->jump] * l->to_step);
+    w->from[count] = (int64_t)((size_t)l->v * j->ldx + (from >> 1) * l->from_step);
+    w->to[count] =
+        (int64_t)((size_t)l->v * j->ldy + (l->t->op_to[l->jump] - l->to_first) * l->to_step);
     w->sign[count] = from & 1 ? -1 : 1;
     if (++l->v == j->k) {
       l->v = 0;
@@ -59,7 +60,7 @@ static void cross_rows(const tg_fly_job* j, const cross_links* c) {
       j->w->table[2 * b] = w[b];
       j->w->table[2 * b + 1] = -w[b];
     }
-    lane_list lanes = {c->ta, e, end, 0, c->columns, j->block->columns};
+    lane_list lanes = {c->ta, e, end, 0, c->columns, j->block->columns, j->begin};
     while (lanes.jump < end) {
       const int vectors = tg_fly_vectors(c->columns, lanes_left(j, &lanes));
       const int count = fill_lanes(j, &lanes, vectors);
@@ -80,14 +81,14 @@ static void cross_columns(const tg_fly_job* j, const cross_links* c) {
       j->w->table[2 * a] = w;
       j->w->table[2 * a + 1] = -w;
     }
-    lane_list lanes = {c->tb, c->tb->op_begin[o], end, 0, 1, 1};
+    lane_list lanes = {c->tb, c->tb->op_begin[o], end, 0, 1, 1, 0};
     while (lanes.jump < end) {
       const int vectors = tg_fly_vectors(c->rows, lanes_left(j, &lanes));
       const int count = fill_lanes(j, &lanes, vectors);
       j->kernels->gather(c->rows, c->columns, c->x, vectors, j->w->from, j->w->sign, j->w->xt);
       j->kernels->jump(j->end - j->begin, c->ta->begin + c->a->rows + j->begin, c->ta->from,
                        c->ta->code, j->w->table, j->w->xt, count, j->w->to, j->block->columns,
-                       j->y + j->begin * j->block->columns);
+                       j->y);
     }
   }
 }
@@ -112,8 +113,8 @@ static void cross_single(const tg_fly_job* j, const cross_links* c) {
       const double* restrict w = tg_ci_fly_row(j->f, c->a->channel, c->ta->code[d] >> 1);
       const uint32_t minus = c->ta->code[d];
       for (int v = 0; v < j->k; v++) {
-        const double* restrict x = c->x + (size_t)v * j->ld + c->ta->from[d] * c->columns;
-        double* restrict y = j->y + (size_t)v * j->ld + i * j->block->columns;
+        const double* restrict x = c->x + (size_t)v * j->ldx + c->ta->from[d] * c->columns;
+        double* restrict y = j->y + (size_t)v * j->ldy + (i - j->begin) * j->block->columns;
         for (size_t e = c->b->first; e < end; e++)
           y[to[e]] += turned(w[of[e]], from[e] ^ minus) * x[from[e] >> 1];
       }
@@ -135,8 +136,8 @@ static void cross_few(const tg_fly_job* j, const cross_links* c) {
       for (uint32_t d = begin; d < end; d++) {
         const uint32_t minus = c->ta->op_from[d];
         for (int v = 0; v < j->k; v++) {
-          const double* x = c->x + (size_t)v * j->ld + (minus >> 1) * c->columns;
-          double* y = j->y + (size_t)v * j->ld + c->ta->op_to[d] * stride;
+          const double* x = c->x + (size_t)v * j->ldx + (minus >> 1) * c->columns;
+          double* y = j->y + (size_t)v * j->ldy + (c->ta->op_to[d] - j->begin) * stride;
           for (uint32_t e = c->tb->op_begin[p]; e < c->tb->op_begin[p + 1]; e++)
             y[c->tb->op_to[e]] +=
                 turned(value, c->tb->op_from[e] ^ minus) * x[c->tb->op_from[e] >> 1];
