@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threefry-2x64 is the Threefish block cipher of Skein with 128-bit blocks, 20 rounds and no tweak:
- * a round adds the second word to the first, rotates the second and mixes the first into it; every
- * four rounds a word of the key schedule (the key and the parity of its words) is added. */
 #include "base/rng.h"
 
 #include <math.h>
 
+#include "base/threefry.h"
 #include "base/units.h"
 
-enum { ROUNDS = 20, ROUNDS_PER_KEY = 4 };
-static const uint64_t KEY_PARITY = 0x1BD11BDAA9FC1A22u; /* from the Skein 1.3 specification */
-static const int ROTATIONS[8] = {16, 42, 12, 31, 16, 32, 24, 21}; /* Salmon et al., table 3 */
-
-static uint64_t rotate_left(uint64_t word, int bits) { return word << bits | word >> (64 - bits); }
-
 void tg_threefry(const uint64_t key[2], const uint64_t counter[2], uint64_t out[2]) {
-  const uint64_t schedule[3] = {key[0], key[1], KEY_PARITY ^ key[0] ^ key[1]};
-  uint64_t a = counter[0] + schedule[0];
-  uint64_t b = counter[1] + schedule[1];
-  for (int round = 0; round < ROUNDS; round++) {
-    a += b;
-    b = rotate_left(b, ROTATIONS[round % 8]) ^ a;
-    if ((round + 1) % ROUNDS_PER_KEY == 0) {
-      uint64_t injection = (uint64_t)(round + 1) / ROUNDS_PER_KEY;
-      a += schedule[injection % 3];
-      b += schedule[(injection + 1) % 3] + injection;
-    }
-  }
-  out[0] = a;
-  out[1] = b;
+  tg_threefry_block(key, counter, out);
 }
 
 tg_rng tg_rng_stream(uint64_t seed, tg_rng_purpose purpose, uint64_t index) {

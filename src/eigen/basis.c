@@ -84,31 +84,17 @@ void tg_eigen_restart(tg_eigen_solver* solver, int keep, bool next) {
 /* Weights that favour rows of low diagonal, so that Davidson starts near the lowest states; no row
  * is left out. */
 static tg_status favour_low(tg_eigen_solver* solver, int count) {
-  const tg_rows* rows = &solver->rows;
   const double* diagonal = solver->problem.diagonal;
-  double low = INFINITY, high = -INFINITY;
-  for (size_t i = 0; i < rows->used; i++) {
-    if (!isfinite(diagonal[i]))
-      return tg_fail(TG_ERR_NUMERICS,
-                     "the diagonal has a value in row %zu that is no finite number",
-                     rows->first + i);
-    low = fmin(low, diagonal[i]);
-    high = fmax(high, diagonal[i]);
-  }
+  double low, high;
+  TG_TRY(tg_rows_bounds(&solver->rows, diagonal, &low, &high));
   if (solver->problem.reduce) {
     TG_TRY(solver->problem.reduce(solver->problem.context, TG_EIGEN_MIN, &low, 1));
     TG_TRY(solver->problem.reduce(solver->problem.context, TG_EIGEN_MAX, &high, 1));
   }
   if (!(high > low)) return TG_OK;
-  const double width = 1e-3 * (high - low);
-  for (int j = 0; j < count; j++) {
-    double* x = tg_eigen_column(solver, (int)solver->state.locked + j);
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
-    for (size_t i = 0; i < rows->used; i++) {
-      const double weight = width / (diagonal[i] - low + width);
-      x[i] *= weight * weight;
-    }
-  }
+  for (int j = 0; j < count; j++)
+    tg_rows_favour(&solver->rows, diagonal, low, 1e-3 * (high - low),
+                   tg_eigen_column(solver, (int)solver->state.locked + j));
   return TG_OK;
 }
 
@@ -141,10 +127,14 @@ tg_status tg_eigen_begin(tg_eigen_solver* solver) {
   /* Lanczos has one chain for each column: states to be found share them */
   const size_t ld = params->start_ld ? params->start_ld : solver->rows.used;
   const int chains = params->start_count < width ? params->start_count : width;
+  double* other =
+      tg_eigen_column(solver, solver->columns - 1); /* no chain: there is a block more */
+  const double minus = -1;
   for (int j = 0; j < params->start_count; j++) {
     double* x = tg_eigen_column(solver, j % chains);
     const double* start = params->start + (size_t)j * ld;
-    for (size_t i = 0; i < solver->rows.used; i++) x[i] = j < chains ? start[i] : x[i] + start[i];
+    TG_TRY(tg_rows_put(&solver->rows, start, solver->rows.used, j < chains ? x : other));
+    if (j >= chains) tg_rows_subtract(&solver->rows, x, 1, other, 1, &minus, 1);
   }
   double* norm = solver->h;
   TG_TRY(tg_rows_norms(&solver->rows, solver->basis, chains, norm));

@@ -68,17 +68,9 @@ static tg_status correct(tg_eigen_solver* solver, int at, int count, const doubl
   if (problem->precondition)
     return problem->precondition(problem->context, count, theta, r, rows->ld);
   if (!problem->diagonal) return TG_OK;
-  const double* diagonal = problem->diagonal;
   const double least = 1e-4 * solver->state.scale; /* no row is to take over a correction */
-  for (int j = 0; j < count; j++) {
-    double* to = r + (size_t)j * rows->ld;
-    const double value = theta[j];
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
-    for (size_t i = 0; i < rows->used; i++) {
-      const double distance = diagonal[i] - value;
-      to[i] /= fabs(distance) > least ? distance : copysign(least, distance);
-    }
-  }
+  for (int j = 0; j < count; j++)
+    tg_rows_divide(rows, problem->diagonal, theta[j], least, r + (size_t)j * rows->ld);
   return TG_OK;
 }
 

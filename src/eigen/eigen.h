@@ -36,6 +36,13 @@ typedef struct tg_eigen_solver tg_eigen_solver;
 
 typedef enum tg_eigen_reduction { TG_EIGEN_SUM, TG_EIGEN_MIN, TG_EIGEN_MAX } tg_eigen_reduction;
 
+/** Where vectors lie, the x and y of the callbacks with them. */
+typedef enum tg_eigen_place {
+  TG_EIGEN_HOST,
+  TG_EIGEN_CUDA, /* memory of a GPU; callbacks queue their work on `stream` and need not wait for it
+                  */
+} tg_eigen_place;
+
 /** The operator. All members after apply may be zero. */
 typedef struct tg_eigen_problem {
   size_t n;      /* rows of this PE */
@@ -63,6 +70,10 @@ typedef struct tg_eigen_problem {
   tg_status (*precondition)(void* context, int k, const double* value, double* r, size_t ld);
 
   uint64_t fingerprint; /* of the operator, for restart files: which others are refused */
+
+  tg_eigen_place place; /* the diagonal lies there, too; start vectors and results on the host */
+  int device;           /* which GPU */
+  void* stream;         /* a cudaStream_t of it; NULL: the default one */
 } tg_eigen_problem;
 
 typedef enum tg_eigen_method {
@@ -106,7 +117,7 @@ typedef struct tg_eigen_params {
   tg_eigen_method method;
   int block;           /* vectors multiplied at once; 0: 2 for Lanczos, up to 4 for Davidson */
   int basis;           /* most vectors kept; 0: chosen from states and memory */
-  size_t memory;       /* bytes the solver may take on this PE; 0: 4 GiB */
+  size_t memory;       /* bytes the solver may take on this PE where vectors lie; 0: 4 GiB */
   double tolerance;    /* largest norm of a residual, in the operator's units; 0: relative */
   double relative;     /* used where tolerance is 0: in units of the operator's norm; 1e-6 */
   uint64_t seed;       /* of the random vectors */
@@ -168,7 +179,7 @@ typedef struct tg_eigen_result {
 tg_eigen_params tg_eigen_defaults(void);
 
 /** Local: bytes a solver and its result take on this PE at their peak, for parameters that would be
- * accepted; 0 otherwise. */
+ * accepted; 0 otherwise. On a GPU: of its memory; the result, states * n doubles, is the host's. */
 size_t tg_eigen_bytes(const tg_eigen_problem* problem, const tg_eigen_params* params);
 
 /** Allocates. problem, params and start vectors are copied; the diagonal and the contexts must

@@ -78,20 +78,73 @@ static void extend(tg_eigen_solver* solver, const double* h) {
     }
 }
 
-tg_status tg_lanczos_step(tg_eigen_solver* solver) {
-  tg_eigen_state* state = &solver->state;
+/* Pass by pass, with a wait for each: where the vectors are the host's, and wherever one pass shows
+ * that more are needed. */
+static tg_status step_by_passes(tg_eigen_solver* solver, double* h, int* left) {
+  const tg_eigen_state* state = &solver->state;
   const int at = (int)(state->locked + state->active), c = (int)state->width;
   double* y = tg_eigen_column(solver, at + c);
   TG_TRY(tg_eigen_apply(solver, at, c, y));
-
   const double begin = tg_time_now();
-  double* h = solver->coefficients;
-  memset(h, 0, (size_t)solver->columns * (size_t)c * sizeof *h);
   TG_TRY(first_pass(solver, y, h));
   TG_TRY(check_symmetry(solver, h));
   const tg_eigen_parts parts = {h, solver->columns, solver->b, TG_EIGEN_BLOCK, state->scale};
+  TG_TRY(tg_eigen_orthonormalise(solver, at + c, c, &parts, left));
+  solver->times.orthogonal += tg_time_now() - begin;
+  return TG_OK;
+}
+
+/* The same with one wait in all: the vectors' own step. */
+static tg_status step_at_once(tg_eigen_solver* solver, double* h, int* left) {
+  const tg_eigen_state* state = &solver->state;
+  const int at = (int)(state->locked + state->active), c = (int)state->width, next = at + c;
+  const int begin = (int)(state->locked + state->window), window = next - begin;
+  const size_t ldh = (size_t)solver->columns;
+  double* y = tg_eigen_column(solver, next);
+  tg_rows_step step = {.basis = solver->basis,
+                       .begin = begin,
+                       .at = next,
+                       .c = c,
+                       .scale = state->scale,
+                       .first = solver->h,
+                       .second = solver->h + (size_t)window * (size_t)c};
+  const double start = tg_time_now();
+  TG_TRY(tg_eigen_multiply(solver, at, c, y));
+  const double multiplied = tg_time_now();
+  TG_TRY(solver->rows.ops->step(&solver->rows, &step));
+  tg_eigen_add_times(solver, start, multiplied);
+  TG_TRY(tg_eigen_check_product(solver, at, c, y, step.norm, false));
+  for (int j = 0; j < c; j++)
+    memcpy(h + (size_t)j * ldh + begin, step.first + (size_t)j * (size_t)window,
+           (size_t)window * sizeof *h);
+  TG_TRY(check_symmetry(solver, h));
+  for (int j = 0; j < c; j++)
+    for (int i = 0; i < next; i++)
+      h[(size_t)j * ldh + (size_t)i] += step.second[(size_t)j * (size_t)next + (size_t)i];
+  if (!step.done) {
+    const double again = tg_time_now();
+    const tg_eigen_parts parts = {h, solver->columns, solver->b, TG_EIGEN_BLOCK, state->scale};
+    TG_TRY(tg_eigen_settle_block(solver, next, c, step.size, &parts, left));
+    solver->times.orthogonal += tg_time_now() - again;
+    return TG_OK;
+  }
+  for (int j = 0; j < c; j++)
+    memcpy(solver->b + (size_t)j * TG_EIGEN_BLOCK, step.r + (size_t)j * (size_t)c,
+           (size_t)c * sizeof *step.r);
+  *left = c;
+  return TG_OK;
+}
+
+tg_status tg_lanczos_step(tg_eigen_solver* solver) {
+  tg_eigen_state* state = &solver->state;
+  const int c = (int)state->width;
+  double* h = solver->coefficients;
+  memset(h, 0, (size_t)solver->columns * (size_t)c * sizeof *h);
   int left;
-  TG_TRY(tg_eigen_orthonormalise(solver, at + c, c, &parts, &left));
+  if (solver->rows.ops->step && c <= TG_ROWS_STEP && !solver->problem.reduce)
+    TG_TRY(step_at_once(solver, h, &left));
+  else
+    TG_TRY(step_by_passes(solver, h, &left));
   extend(solver, h);
   state->window = state->active;
   state->active += c;
@@ -99,7 +152,6 @@ tg_status tg_lanczos_step(tg_eigen_solver* solver) {
   state->width = left;
   state->steps++;
   solver->looked = 0;
-  solver->times.orthogonal += tg_time_now() - begin;
   return TG_OK;
 }
 

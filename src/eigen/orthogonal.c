@@ -28,24 +28,50 @@ static tg_status not_finite(const tg_eigen_solver* solver, int count, const doub
                              : "is so large that its norm overflows");
 }
 
-tg_status tg_eigen_apply(tg_eigen_solver* solver, int first, int count, double* y) {
-  const double begin = tg_time_now();
-  const tg_status status = solver->problem.apply(
-      solver->problem.context, count, tg_eigen_column(solver, first), y, solver->rows.ld);
-  const double end = tg_time_now();
-  solver->times.product += end - begin;
-  TG_TRY(status);
+static tg_status call(tg_eigen_solver* solver, int first, int count, double* y) {
+  const tg_rows* rows = &solver->rows;
+  if (rows->ops->mark) rows->ops->mark(rows, 0);
+  TG_TRY(solver->problem.apply(solver->problem.context, count, tg_eigen_column(solver, first), y,
+                               rows->ld));
+  if (rows->ops->mark) rows->ops->mark(rows, 1);
+  return TG_OK;
+}
+
+tg_status tg_eigen_multiply(tg_eigen_solver* solver, int first, int count, double* y) {
+  TG_TRY(call(solver, first, count, y));
   solver->state.products += count;
   solver->state.passes++;
   if (solver->state.phase == TG_EIGEN_CHECK) solver->state.check_products += count;
-  double* norm = solver->h; /* a value that is no number shows in the norm */
-  TG_TRY(tg_rows_norms(&solver->rows, y, count, norm));
-  solver->times.orthogonal += tg_time_now() - end;
+  return TG_OK;
+}
+
+tg_status tg_eigen_check_product(tg_eigen_solver* solver, int first, int count, double* y,
+                                 const double* norm, bool intact) {
   for (int i = 0; i < count; i++) {
-    if (!isfinite(norm[i])) return not_finite(solver, count, y);
+    if (!isfinite(norm[i])) {
+      if (!intact) TG_TRY(call(solver, first, count, y));
+      return not_finite(solver, count, y);
+    }
     if (norm[i] > solver->state.scale) solver->state.scale = norm[i];
   }
   return TG_OK;
+}
+
+void tg_eigen_add_times(tg_eigen_solver* solver, double begin, double multiplied) {
+  const tg_rows* rows = &solver->rows;
+  const double product = rows->ops->between ? rows->ops->between(rows) : multiplied - begin;
+  solver->times.product += product;
+  solver->times.orthogonal += fmax(tg_time_now() - begin - product, 0);
+}
+
+tg_status tg_eigen_apply(tg_eigen_solver* solver, int first, int count, double* y) {
+  const double begin = tg_time_now();
+  TG_TRY(tg_eigen_multiply(solver, first, count, y));
+  const double multiplied = tg_time_now();
+  double* norm = solver->h; /* a value that is no number shows in the norm */
+  TG_TRY(tg_rows_norms(&solver->rows, y, count, norm));
+  tg_eigen_add_times(solver, begin, multiplied);
+  return tg_eigen_check_product(solver, first, count, y, norm, true);
 }
 
 void tg_eigen_draw(tg_eigen_solver* solver, int first, int count) {
@@ -100,24 +126,13 @@ static tg_status within(tg_eigen_solver* solver, int before, int j, int others,
   return TG_OK;
 }
 
-tg_status tg_eigen_orthonormalise(tg_eigen_solver* solver, int before, int count,
-                                  const tg_eigen_parts* parts, int* left) {
-  static const tg_eigen_parts none = {0};
-  if (!parts) parts = &none;
-  double size[TG_EIGEN_BLOCK], length;
-  double* w = tg_eigen_column(solver, before);
-  double* part = solver->h;
+tg_status tg_eigen_settle_block(tg_eigen_solver* solver, int before, int count, const double* size,
+                                const tg_eigen_parts* parts, int* left) {
   *left = 0;
   for (int j = 0; parts->b && j < count; j++)
-    memset(parts->b + (size_t)j * (size_t)parts->ldb, 0, (size_t)count * sizeof *w);
-  TG_TRY(tg_rows_norms(&solver->rows, w, count, size));
-  TG_TRY(tg_rows_inner(&solver->rows, solver->basis, before, w, count, part, before));
-  tg_rows_subtract(&solver->rows, w, count, solver->basis, before, part, before);
-  for (int j = 0; j < count; j++)
-    for (int i = 0; parts->h && i < before; i++)
-      parts->h[(size_t)j * (size_t)parts->ldh + (size_t)i] += part[(size_t)j * (size_t)before + i];
-
+    memset(parts->b + (size_t)j * (size_t)parts->ldb, 0, (size_t)count * sizeof *parts->b);
   for (int j = 0; j < count; j++) {
+    double length;
     double* column = tg_eigen_column(solver, before + j);
     TG_TRY(within(solver, before, j, *left, parts));
     if (*left < j) continue; /* the basis spans the space: only b is of interest */
@@ -135,4 +150,20 @@ tg_status tg_eigen_orthonormalise(tg_eigen_solver* solver, int before, int count
     *left = j + 1;
   }
   return TG_OK;
+}
+
+tg_status tg_eigen_orthonormalise(tg_eigen_solver* solver, int before, int count,
+                                  const tg_eigen_parts* parts, int* left) {
+  static const tg_eigen_parts none = {0};
+  if (!parts) parts = &none;
+  double size[TG_EIGEN_BLOCK];
+  double* w = tg_eigen_column(solver, before);
+  double* part = solver->h;
+  TG_TRY(tg_rows_norms(&solver->rows, w, count, size));
+  TG_TRY(tg_rows_inner(&solver->rows, solver->basis, before, w, count, part, before));
+  tg_rows_subtract(&solver->rows, w, count, solver->basis, before, part, before);
+  for (int j = 0; j < count; j++)
+    for (int i = 0; parts->h && i < before; i++)
+      parts->h[(size_t)j * (size_t)parts->ldh + (size_t)i] += part[(size_t)j * (size_t)before + i];
+  return tg_eigen_settle_block(solver, before, count, size, parts, left);
 }

@@ -102,16 +102,17 @@ static uint64_t put_numbers(const tg_eigen_solver* s, FILE* stream) {
 }
 
 /* This PE's rows, and from the one that leads what is in front of them. */
-static void put_vectors(const tg_eigen_solver* s, FILE* stream, uint64_t at,
-                        const tg_eigen_matrix* columns, const uint64_t* sums) {
+static tg_status put_vectors(const tg_eigen_solver* s, FILE* stream, uint64_t at,
+                             const tg_eigen_matrix* columns, const uint64_t* sums) {
   const bool leads = tg_eigen_leads(&s->problem);
   for (int i = 0; i < MATRICES; i++) {
     const uint64_t size = tg_eigen_columns_size(s, &columns[i]);
     if (leads && s->problem.n < tg_eigen_total(&s->problem)) fseeko(stream, (off_t)at, SEEK_SET);
     if (leads) put_front(stream, size, sums[i]);
-    tg_eigen_columns_write(s, &columns[i], stream, at + sizeof(front));
+    TG_TRY(tg_eigen_columns_write(s, &columns[i], stream, at + sizeof(front)));
     at += sizeof(front) + size;
   }
+  return TG_OK;
 }
 
 /* The one that leads makes the file, the others write into it once it is there; it gets its name
@@ -126,8 +127,8 @@ static tg_status write_file(const tg_eigen_solver* s, const char* path,
   tg_status status = !leads && writes ? tg_new_file_join(path, file) : TG_OK;
   if (status == TG_OK && writes) {
     const uint64_t at = put_numbers(s, leads ? file->stream : NULL);
-    put_vectors(s, file->stream, at, columns, sums);
-    if (!leads) status = tg_new_file_leave(file);
+    status = put_vectors(s, file->stream, at, columns, sums);
+    if (!leads && status == TG_OK) status = tg_new_file_leave(file);
   }
   TG_TRY(tg_eigen_agree(problem, status));
   return tg_eigen_agree(problem, leads ? tg_new_file_commit(file) : TG_OK);
@@ -268,8 +269,9 @@ static tg_status read_vectors(tg_eigen_solver* s, FILE* stream, const char* path
     if (f.size != size) return damaged(path, what, "has another length than expected");
     if (sums) sums[i][0] = f.sum;
     at += sizeof f;
-    if (!tg_eigen_columns_read(s, &columns[i], stream, at, sums ? &sums[i][1] : NULL))
-      return damaged(path, what, "the file ends early");
+    bool whole;
+    TG_TRY(tg_eigen_columns_read(s, &columns[i], stream, at, sums ? &sums[i][1] : NULL, &whole));
+    if (!whole) return damaged(path, what, "the file ends early");
     at += size;
   }
   if (fseeko(stream, (off_t)at, SEEK_SET) != 0 || fgetc(stream) != EOF)

@@ -4,7 +4,36 @@
 #include <string.h>
 #include <sys/types.h>
 
-enum { PIECE = 4096 /* numbers read at once */ };
+#include "base/memory.h"
+
+enum {
+  PIECE = 4096,         /* numbers read at once */
+  LARGE_PIECE = 1 << 20 /* that come from or go to where vectors lie, if that is not the host */
+};
+
+/* This PE's rows of a column, piece by piece in the host's memory; the host's own whole. */
+typedef struct pieces {
+  const tg_eigen_solver* s;
+  double* buffer; /* NULL: the column itself */
+} pieces;
+
+static tg_status pieces_open(const tg_eigen_solver* s, pieces* out) {
+  *out = (pieces){.s = s};
+  if (s->problem.place == TG_EIGEN_HOST) return TG_OK;
+  return TG_ALLOCATE((size_t)LARGE_PIECE, "a piece of a restart file", &out->buffer);
+}
+
+/* *at: the numbers of the column from `done` on, *count of them. */
+static tg_status piece_get(const pieces* p, const double* column, size_t done, const double** at,
+                           size_t* count) {
+  const size_t left = p->s->problem.n - done;
+  *at = column + done;
+  *count = left;
+  if (!p->buffer) return TG_OK;
+  *count = left < LARGE_PIECE ? left : LARGE_PIECE;
+  *at = p->buffer;
+  return tg_rows_get(&p->s->rows, column + done, *count, p->buffer);
+}
 
 uint64_t tg_eigen_columns_size(const tg_eigen_solver* s, const tg_eigen_matrix* c) {
   return (uint64_t)c->count * tg_eigen_total(&s->problem) * sizeof(double);
@@ -37,16 +66,25 @@ tg_status tg_eigen_sum_of_all(const tg_eigen_solver* s, uint64_t* sum) {
   return TG_OK;
 }
 
+static uint64_t sum_of(const double* numbers, size_t count, uint64_t place, int threads) {
+  uint64_t sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+  for (size_t k = 0; k < count; k++) sum += mixed(numbers[k], place + k);
+  return sum;
+}
+
 tg_status tg_eigen_columns_sum(const tg_eigen_solver* s, const tg_eigen_matrix* c, uint64_t* sum) {
+  pieces by;
+  tg_status status = pieces_open(s, &by);
   uint64_t all = 0;
-  for (size_t i = 0; i < c->count; i++) {
-    const double* column = c->data + i * s->rows.ld;
-    const uint64_t place = place_of(s, i);
-    uint64_t mine = 0;
-#pragma omp parallel for num_threads(s->rows.threads) schedule(static) reduction(+ : mine)
-    for (size_t k = 0; k < s->problem.n; k++) mine += mixed(column[k], place + k);
-    all += mine;
-  }
+  for (size_t i = 0; i < c->count; i++)
+    for (size_t done = 0, count = 0; done < s->problem.n && status == TG_OK; done += count) {
+      const double* numbers;
+      status = piece_get(&by, c->data + i * s->rows.ld, done, &numbers, &count);
+      if (status == TG_OK) all += sum_of(numbers, count, place_of(s, i) + done, s->rows.threads);
+    }
+  tg_free(by.buffer);
+  TG_TRY(tg_eigen_agree(&s->problem, status));
   *sum = all;
   return tg_eigen_sum_of_all(s, sum);
 }
@@ -57,12 +95,21 @@ static bool go_to(const tg_eigen_solver* s, FILE* stream, uint64_t at, size_t co
   return fseeko(stream, (off_t)(at + place_of(s, column) * sizeof(double)), SEEK_SET) == 0;
 }
 
-void tg_eigen_columns_write(const tg_eigen_solver* s, const tg_eigen_matrix* c, FILE* stream,
-                            uint64_t at) {
-  for (size_t i = 0; i < c->count && s->problem.n > 0; i++)
-    if (!go_to(s, stream, at, i) ||
-        fwrite(c->data + i * s->rows.ld, sizeof(double), s->problem.n, stream) != s->problem.n)
-      return;
+tg_status tg_eigen_columns_write(const tg_eigen_solver* s, const tg_eigen_matrix* c, FILE* stream,
+                                 uint64_t at) {
+  pieces by;
+  tg_status status = pieces_open(s, &by);
+  for (size_t i = 0; i < c->count && s->problem.n > 0 && status == TG_OK; i++) {
+    if (!go_to(s, stream, at, i)) break;
+    for (size_t done = 0, count = 0; done < s->problem.n && status == TG_OK; done += count) {
+      const double* numbers;
+      status = piece_get(&by, c->data + i * s->rows.ld, done, &numbers, &count);
+      if (status == TG_OK && fwrite(numbers, sizeof(double), count, stream) != count) goto done;
+    }
+  }
+done:
+  tg_free(by.buffer);
+  return status;
 }
 
 /* Rows of a column that are looked at only. */
@@ -77,14 +124,36 @@ static bool look(const tg_eigen_solver* s, FILE* stream, uint64_t place, uint64_
   return true;
 }
 
-bool tg_eigen_columns_read(const tg_eigen_solver* s, const tg_eigen_matrix* c, FILE* stream,
-                           uint64_t at, uint64_t* sum) {
-  if (sum) *sum = 0;
-  for (size_t i = 0; i < c->count && s->problem.n > 0; i++) {
-    if (!go_to(s, stream, at, i)) return false;
-    if (sum ? !look(s, stream, place_of(s, i), sum)
-            : fread(c->data + i * s->rows.ld, sizeof(double), s->problem.n, stream) != s->problem.n)
-      return false;
+/* Rows of a column into it; *whole: false where the file ends early. */
+static tg_status fill(const pieces* p, FILE* stream, double* column, bool* whole) {
+  const size_t n = p->s->problem.n;
+  if (!p->buffer) {
+    *whole = fread(column, sizeof(double), n, stream) == n;
+    return TG_OK;
   }
-  return true;
+  for (size_t done = 0; done < n && *whole;) {
+    const size_t left = n - done, count = left < LARGE_PIECE ? left : LARGE_PIECE;
+    *whole = fread(p->buffer, sizeof(double), count, stream) == count;
+    if (*whole) TG_TRY(tg_rows_put(&p->s->rows, p->buffer, count, column + done));
+    done += count;
+  }
+  return TG_OK;
+}
+
+tg_status tg_eigen_columns_read(const tg_eigen_solver* s, const tg_eigen_matrix* c, FILE* stream,
+                                uint64_t at, uint64_t* sum, bool* whole) {
+  pieces by;
+  tg_status status = pieces_open(s, &by);
+  *whole = true;
+  if (sum) *sum = 0;
+  for (size_t i = 0; i < c->count && s->problem.n > 0 && *whole && status == TG_OK; i++) {
+    *whole = go_to(s, stream, at, i);
+    if (!*whole) break;
+    if (sum)
+      *whole = look(s, stream, place_of(s, i), sum);
+    else
+      status = fill(&by, stream, c->data + i * s->rows.ld, whole);
+  }
+  tg_free(by.buffer);
+  return status;
 }

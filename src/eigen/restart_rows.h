@@ -29,11 +29,11 @@ tg_status tg_eigen_sum_of_all(const tg_eigen_solver* solver, uint64_t* sum);
 
 /** Local: writes this PE's rows; the content of the columns begins at byte `at`. Write errors are
  * the stream's. A PE that has all rows needs no stream that can be positioned. */
-void tg_eigen_columns_write(const tg_eigen_solver* solver, const tg_eigen_matrix* columns,
-                            FILE* stream, uint64_t at);
-/** Local: reads this PE's rows; false where the file ends early. sum: this PE's part of the
+tg_status tg_eigen_columns_write(const tg_eigen_solver* solver, const tg_eigen_matrix* columns,
+                                 FILE* stream, uint64_t at);
+/** Local: reads this PE's rows; *whole: false where the file ends early. sum: this PE's part of the
  * checksum is put there, and data stays as it is; NULL: into data. */
-bool tg_eigen_columns_read(const tg_eigen_solver* solver, const tg_eigen_matrix* columns,
-                           FILE* stream, uint64_t at, uint64_t* sum);
+tg_status tg_eigen_columns_read(const tg_eigen_solver* solver, const tg_eigen_matrix* columns,
+                                FILE* stream, uint64_t at, uint64_t* sum, bool* whole);
 
 #endif

@@ -16,13 +16,14 @@
 #include "base/timer.h"
 
 static tg_status allocate(tg_eigen_solver* s) {
-  const size_t most = (size_t)s->most, columns = (size_t)s->columns, ld = s->rows.ld;
+  const size_t most = (size_t)s->most, columns = (size_t)s->columns;
   const size_t block = (size_t)s->params.block, states = (size_t)s->params.states;
-  const char* what = "the eigen-solver's basis";
-  TG_TRY(TG_ALLOCATE(columns * ld, what, &s->basis));
+  tg_rows* rows = &s->rows;
+  TG_TRY(rows->ops->open(rows, columns * block, s->most));
+  TG_TRY(rows->ops->allocate(rows, columns, "the eigen-solver's basis", &s->basis));
   if (s->params.method == TG_EIGEN_DAVIDSON)
-    TG_TRY(TG_ALLOCATE(most * ld + 1, "the images of the eigen-solver's basis", &s->images));
-  what = "the eigen-solver's small matrices";
+    TG_TRY(rows->ops->allocate(rows, most, "the images of the eigen-solver's basis", &s->images));
+  const char* what = "the eigen-solver's small matrices";
   TG_TRY(TG_ALLOCATE(most * most, what, &s->t));
   TG_TRY(TG_ALLOCATE(most * most, what, &s->s));
   TG_TRY(TG_ALLOCATE(most, what, &s->theta));
@@ -32,11 +33,7 @@ static tg_status allocate(tg_eigen_solver* s) {
   TG_TRY(TG_ALLOCATE(columns * TG_EIGEN_BLOCK, what, &s->coefficients));
   TG_TRY(TG_ALLOCATE(columns * TG_EIGEN_BLOCK, what, &s->h));
   TG_TRY(TG_ALLOCATE(states, what, &s->values));
-  TG_TRY(TG_ALLOCATE(states, what, &s->norms));
-  s->rows.room = columns * block;
-  TG_TRY(TG_ALLOCATE((size_t)s->rows.segments * s->rows.room, what, &s->rows.partial));
-  s->rows.panel_size = most * TG_ROWS_PANEL;
-  return TG_ALLOCATE((size_t)s->rows.threads * s->rows.panel_size, what, &s->rows.panel);
+  return TG_ALLOCATE(states, what, &s->norms);
 }
 
 /* PEs have as many columns as the one with the least room: more rows, or less memory. */
@@ -65,10 +62,13 @@ tg_status tg_eigen_create(const tg_eigen_problem* problem, const tg_eigen_params
   s->rows.first = problem->first;
   s->rows.threads = resolved.threads < s->rows.segments ? resolved.threads : s->rows.segments;
   s->rows.problem = &s->problem;
+  s->rows.ops = &tg_rows_host;
   s->state.next_look = resolved.states;
   s->state.largest = -INFINITY;
   s->state.above = s->state.above_error = NAN;
   s->state.probability = 1;
+  if (problem->place == TG_EIGEN_CUDA)
+    TG_TRY_GOTO(tg_eigen_agree(problem, tg_rows_cuda(&s->rows.ops)), destroy);
   TG_TRY_GOTO(tg_eigen_agree(problem, allocate(s)), destroy);
   TG_TRY_GOTO(tg_eigen_begin(s), destroy);
   s->params.start = NULL; /* the caller's again */
@@ -83,20 +83,11 @@ void tg_eigen_destroy(tg_eigen_solver** solver) {
   tg_eigen_solver* s = *solver;
   if (!s) return;
   tg_eigen_result_free(&s->result);
-  double* const all[] = {s->basis,
-                         s->images,
-                         s->t,
-                         s->s,
-                         s->theta,
-                         s->residual,
-                         s->b,
-                         s->h,
-                         s->values,
-                         s->norms,
-                         s->coefficients,
-                         s->locked_values,
-                         s->rows.partial,
-                         s->rows.panel};
+  s->rows.ops->release(&s->rows, s->basis);
+  s->rows.ops->release(&s->rows, s->images);
+  s->rows.ops->close(&s->rows);
+  double* const all[] = {s->t, s->s,      s->theta, s->residual,     s->b,
+                         s->h, s->values, s->norms, s->coefficients, s->locked_values};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) tg_free(all[i]);
   tg_free(s);
   *solver = NULL;

@@ -103,6 +103,14 @@ double* tg_eigen_column(const tg_eigen_solver* solver, int i);
  * where that is not finite. */
 tg_status tg_eigen_apply(tg_eigen_solver* solver, int first, int count, double* y);
 
+/** The parts of it, for steps that learn the products' norms by the way: the product alone; what
+ * its norms say (intact: y still holds it); and the time since begin, of which the product took the
+ * part up to `multiplied`, unless the vectors' own clock knows better. */
+tg_status tg_eigen_multiply(tg_eigen_solver* solver, int first, int count, double* y);
+tg_status tg_eigen_check_product(tg_eigen_solver* solver, int first, int count, double* y,
+                                 const double* norm, bool intact);
+void tg_eigen_add_times(tg_eigen_solver* solver, double begin, double multiplied);
+
 /** Where the coefficients of an orthonormalisation go; members may be NULL. */
 typedef struct tg_eigen_parts {
   double* h; /* [before, count], += what was subtracted of the columns before */
@@ -118,6 +126,11 @@ typedef struct tg_eigen_parts {
  * a random one while the space has room; *left is how many columns there are. */
 tg_status tg_eigen_orthonormalise(tg_eigen_solver* solver, int before, int count,
                                   const tg_eigen_parts* parts, int* left);
+
+/** The second half of it: the columns are orthogonal to those before them up to what subtracting
+ * left; size: [count], their lengths before that. */
+tg_status tg_eigen_settle_block(tg_eigen_solver* solver, int before, int count, const double* size,
+                                const tg_eigen_parts* parts, int* left);
 
 /** Puts the next random vectors in the columns from `first` on, as they are. */
 void tg_eigen_draw(tg_eigen_solver* solver, int first, int count);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/simd.h"
 
@@ -94,8 +95,8 @@ static void inner_segment(size_t begin, size_t end, size_t ld, const double* v, 
   }
 }
 
-tg_status tg_rows_inner(const tg_rows* rows, const double* v, int p, const double* w, int c,
-                        double* h, int ldh) {
+static tg_status rows_inner(const tg_rows* rows, const double* v, int p, const double* w, int c,
+                            double* h, int ldh) {
   if (p == 0 || c == 0) return TG_OK;
   const size_t count = (size_t)p * (size_t)c;
   double* sum = rows->partial;
@@ -145,8 +146,8 @@ static void subtract_segment(size_t begin, size_t end, size_t ld, double* w, int
   }
 }
 
-void tg_rows_subtract(const tg_rows* rows, double* w, int c, const double* v, int p,
-                      const double* h, int ldh) {
+static void rows_subtract(const tg_rows* rows, double* w, int c, const double* v, int p,
+                          const double* h, int ldh) {
   const int threads = team(rows, p * c);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int s = 0; s < rows->segments; s++)
@@ -185,8 +186,8 @@ static void times_segment(size_t begin, size_t end, size_t ld, const double* v, 
   }
 }
 
-void tg_rows_times(const tg_rows* rows, const double* v, int p, const double* s, int lds, int q,
-                   double* out) {
+static void rows_times(const tg_rows* rows, const double* v, int p, const double* s, int lds, int q,
+                       double* out) {
 #pragma omp parallel for num_threads(rows->threads) schedule(static)
   for (int t = 0; t < rows->threads; t++) {
     double* panel = rows->panel + (size_t)t * rows->panel_size;
@@ -197,13 +198,13 @@ void tg_rows_times(const tg_rows* rows, const double* v, int p, const double* s,
   }
 }
 
-void tg_rows_scale(const tg_rows* rows, double* w, double factor) {
+static void rows_scale(const tg_rows* rows, double* w, double factor) {
 #pragma omp parallel for num_threads(team(rows, 1)) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     for (size_t i = (size_t)s * rows->segment; i < segment_end(rows, s); i++) w[i] *= factor;
 }
 
-void tg_rows_copy(const tg_rows* rows, const double* v, double* w) {
+static void rows_copy(const tg_rows* rows, const double* v, double* w) {
 #pragma omp parallel for num_threads(team(rows, 1)) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     memcpy(w + (size_t)s * rows->segment, v + (size_t)s * rows->segment,
@@ -222,7 +223,7 @@ static void random_pair(const uint64_t key[2], uint64_t pair, uint64_t number, d
   out[1] = radius * sin(angle);
 }
 
-void tg_rows_random(const tg_rows* rows, uint64_t seed, uint64_t number, double* w) {
+static void rows_random(const tg_rows* rows, uint64_t seed, uint64_t number, double* w) {
   const uint64_t key[2] = {seed, TG_RNG_START_VECTOR};
 #pragma omp parallel for num_threads(team(rows, 8)) schedule(static)
   for (int s = 0; s < rows->segments; s++) {
@@ -238,17 +239,97 @@ void tg_rows_random(const tg_rows* rows, uint64_t seed, uint64_t number, double*
   }
 }
 
-tg_status tg_rows_norms(const tg_rows* rows, const double* w, int c, double* norm) {
+static tg_status rows_norms(const tg_rows* rows, const double* w, int c, double* norm) {
   for (int i = 0; i < c; i++) {
     const double* column = w + (size_t)i * rows->ld;
-    TG_TRY(tg_rows_inner(rows, column, 1, column, 1, norm + i, 1));
+    TG_TRY(rows_inner(rows, column, 1, column, 1, norm + i, 1));
     norm[i] = sqrt(norm[i]);
   }
   return TG_OK;
 }
 
-int64_t tg_rows_find_nan(const tg_rows* rows, const double* w) {
+static int64_t rows_find_nan(const tg_rows* rows, const double* w) {
   for (size_t i = 0; i < rows->used; i++)
     if (!isfinite(w[i])) return (int64_t)(rows->first + i);
   return -1;
 }
+
+static tg_status rows_bounds(const tg_rows* rows, const double* d, double* low, double* high) {
+  *low = INFINITY;
+  *high = -INFINITY;
+  for (size_t i = 0; i < rows->used; i++) {
+    if (!isfinite(d[i]))
+      return tg_fail(TG_ERR_NUMERICS,
+                     "the diagonal has a value in row %zu that is no finite number",
+                     rows->first + i);
+    *low = fmin(*low, d[i]);
+    *high = fmax(*high, d[i]);
+  }
+  return TG_OK;
+}
+
+static void rows_favour(const tg_rows* rows, const double* d, double low, double width, double* x) {
+#pragma omp parallel for num_threads(rows->threads) schedule(static)
+  for (size_t i = 0; i < rows->used; i++) {
+    const double weight = width / (d[i] - low + width);
+    x[i] *= weight * weight;
+  }
+}
+
+static void rows_divide(const tg_rows* rows, const double* d, double value, double least,
+                        double* r) {
+#pragma omp parallel for num_threads(rows->threads) schedule(static)
+  for (size_t i = 0; i < rows->used; i++) {
+    const double distance = d[i] - value;
+    r[i] /= fabs(distance) > least ? distance : copysign(least, distance);
+  }
+}
+
+static tg_status rows_move(const tg_rows* rows, const double* from, size_t count, double* to) {
+  (void)rows;
+  if (count > 0) memcpy(to, from, count * sizeof *to);
+  return TG_OK;
+}
+
+/* ---- memory ---- */
+
+static tg_status rows_open(tg_rows* rows, size_t room, int most) {
+  const char* what = "the eigen-solver's small matrices";
+  rows->room = room;
+  TG_TRY(TG_ALLOCATE((size_t)rows->segments * room, what, &rows->partial));
+  rows->panel_size = (size_t)most * TG_ROWS_PANEL;
+  return TG_ALLOCATE((size_t)rows->threads * rows->panel_size, what, &rows->panel);
+}
+
+static void rows_close(tg_rows* rows) {
+  TG_FREE(rows->partial);
+  TG_FREE(rows->panel);
+}
+
+static tg_status rows_allocate(const tg_rows* rows, size_t columns, const char* what,
+                               double** out) {
+  return TG_ALLOCATE(columns * rows->ld + 1, what, out); /* never NULL */
+}
+
+static void rows_release(const tg_rows* rows, double* columns) {
+  (void)rows;
+  tg_free(columns);
+}
+
+const tg_rows_ops tg_rows_host = {.open = rows_open,
+                                  .close = rows_close,
+                                  .allocate = rows_allocate,
+                                  .release = rows_release,
+                                  .inner = rows_inner,
+                                  .norms = rows_norms,
+                                  .subtract = rows_subtract,
+                                  .times = rows_times,
+                                  .scale = rows_scale,
+                                  .copy = rows_copy,
+                                  .random = rows_random,
+                                  .find_nan = rows_find_nan,
+                                  .bounds = rows_bounds,
+                                  .favour = rows_favour,
+                                  .divide = rows_divide,
+                                  .get = rows_move,
+                                  .put = rows_move};

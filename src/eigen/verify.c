@@ -68,9 +68,11 @@ static tg_status make_result(tg_eigen_solver* solver) {
   TG_TRY(TG_ALLOCATE((size_t)states, "residuals", &out->residuals));
   TG_TRY(TG_ALLOCATE((size_t)states, "error bounds", &out->errors));
   TG_TRY(TG_ALLOCATE((size_t)states * solver->rows.ld, "eigenvectors", &out->vectors));
+  tg_status status = TG_OK;
   bool* taken = NULL;
   TG_TRY(TG_ALLOCATE((size_t)states, "the order of the states", &taken));
-  for (int i = 0; i < states; i++) { /* rounding may have changed the order of neighbours */
+  for (int i = 0; i < states && status == TG_OK;
+       i++) { /* rounding may have changed the order of neighbours */
     int low = -1;
     for (int j = 0; j < states; j++)
       if (!taken[j] && (low < 0 || solver->values[j] < solver->values[low])) low = j;
@@ -78,10 +80,11 @@ static tg_status make_result(tg_eigen_solver* solver) {
     out->values[i] = solver->values[low];
     out->residuals[i] = solver->norms[low];
     out->errors[i] = error_bound(solver, low);
-    tg_rows_copy(&solver->rows, tg_eigen_column(solver, low),
-                 out->vectors + (size_t)i * solver->rows.ld);
+    status = tg_rows_get(&solver->rows, tg_eigen_column(solver, low), solver->rows.used,
+                         out->vectors + (size_t)i * solver->rows.ld);
   }
   tg_free(taken);
+  TG_TRY(status);
   solver->times.rotate += tg_time_now() - begin;
   out->states = states;
   out->ld = solver->rows.ld;
