@@ -73,12 +73,12 @@ static inline const double* tg_ci_fly_row(const tg_ci_fly* fly, uint32_t channel
   return fly->rows + fly->row_begin[fly->jumps[0].channel_begin[channel] + a];
 }
 
-/** What operator of a species' still channel gets from the other's orbitals: [orbitals]; NULL:
- * zeros.
+/** What operator `number` of a species' still channel gets from the other's orbitals: [orbitals];
+ * NULL: zeros.
  */
-static inline const double* tg_ci_fly_field(const tg_ci_fly* fly, int species, uint32_t operator) {
+static inline const double* tg_ci_fly_field(const tg_ci_fly* fly, int species, uint32_t number) {
   const tg_ci_fields* f = &fly->fields[species];
-  return f->row[operator] ? f->value + f->row[operator] * f->stride : NULL;
+  return f->row[number] ? f->value + f->row[number] * f->stride : NULL;
 }
 
 /** Bytes of the tables. */

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The factorised product on the GPU against the host's: random Hamiltonians and USDB, every kind of
+ * space, several vectors, ranges of rows; the same bits again.
+ *
+ * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
+ * failed"; without a GPU it says so and exits 77 (skipped). Argument "quick": a part that is short
+ * enough for compute-sanitizer. "time SHELL A B [two_m]": how long a product takes of A and B
+ * particles in the sd or pf shell, with a random interaction, after a check of some rows. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ci/cuda/fly.cuh"
+#include "ci/device_fly.h"
+#include "device/device.h"
+#include "halo/gpu_check.cuh"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* which C leaves zero */
+extern "C" {
+#include "base/timer.h"
+#include "ci/problem.h"
+#include "ci/shells.h"
+}
+
+static bool cuda(cudaError_t error) {
+  if (error != cudaSuccess) printf("    %s\n", cudaGetErrorString(error));
+  return error == cudaSuccess;
+}
+#define CUDA(call) EXPECT(cuda(call))
+
+/* Device memory that goes with its scope. */
+struct device_array {
+  double* at = nullptr;
+  bool make(size_t count) {
+    return cuda(cudaMalloc(&at, std::max<size_t>(count, 1) * sizeof(double)));
+  }
+  ~device_array() { cudaFree(at); }
+};
+
+struct operator_of_space {
+  tg_ci_space* space = nullptr;
+  tg_ci_fly fly = {};
+  bool make(const tg_ci_hamiltonian* h, const tg_ci_space_params* params, bool nonzero, bool full) {
+    RUN(tg_ci_space_make(h, params, &space));
+    if (nonzero)
+      RUN(tg_ci_fly_make_nonzero(h, space, 8, &fly));
+    else if (full)
+      RUN(tg_ci_fly_make(h, space, 8, &fly));
+    else
+      RUN(tg_ci_fly_tables(h, space, 8, false, &fly));
+    return true;
+  }
+  ~operator_of_space() {
+    tg_ci_fly_free(&fly);
+    if (space) tg_ci_space_free(space);
+  }
+};
+
+struct device_operator {
+  tg_ci_device_fly* at = nullptr;
+  ~device_operator() { tg_ci_device_fly_destroy(&at); }
+};
+
+/* Memory beyond y must stay as it is. */
+enum { GUARD = 7 };
+static const double UNTOUCHED = -12345.5;
+
+/* k vectors by rows [first, end); out: [end - first, k] packed. */
+static bool multiply(const tg_ci_fly* fly, tg_ci_device_rows rows, int k, const double* x,
+                     size_t ld, std::vector<double>* out, std::vector<double>* diagonal) {
+  const size_t n = (size_t)(rows.end - rows.first), ldy = n + GUARD;
+  device_operator op;
+  device_array y;
+  cudaStream_t stream;
+  CUDA(cudaStreamCreate(&stream));
+  EXPECT(y.make(ldy * (size_t)k));
+  std::vector<double> host(ldy * (size_t)k, UNTOUCHED), again(host);
+  CUDA(cudaMemcpy(y.at, host.data(), host.size() * sizeof(double), cudaMemcpyHostToDevice));
+  RUN(tg_ci_device_fly_create(fly, 0, stream, &rows, &op.at));
+  for (int repeat = 0; repeat < 2; repeat++) {
+    RUN(tg_ci_device_fly_apply(op.at, k, x, ld, y.at, ldy));
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaMemcpy(again.data(), y.at, host.size() * sizeof(double), cudaMemcpyDeviceToHost));
+    EXPECT(repeat == 0 || memcmp(host.data(), again.data(), host.size() * sizeof(double)) == 0);
+    host = again;
+  }
+  out->resize(n * (size_t)k);
+  for (int v = 0; v < k; v++) {
+    memcpy(out->data() + n * (size_t)v, host.data() + ldy * (size_t)v, n * sizeof(double));
+    for (size_t g = n; g < ldy; g++) EXPECT(host[ldy * (size_t)v + g] == UNTOUCHED);
+  }
+  if (diagonal) {
+    RUN(tg_ci_device_fly_diagonal(op.at, y.at));
+    CUDA(cudaStreamSynchronize(stream));
+    diagonal->resize(n);
+    CUDA(cudaMemcpy(diagonal->data(), y.at, n * sizeof(double), cudaMemcpyDeviceToHost));
+  }
+  tg_ci_device_fly_destroy(&op.at);
+  CUDA(cudaStreamDestroy(stream));
+  return true;
+}
+
+/* The difference of two sums of n terms in other orders is at most 2 n epsilon of the sum of their
+ * sizes, which is sqrt(n) times the length of a sum of random signs. */
+static bool close_to(const double* a, const double* b, size_t count, double terms) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < count; i++) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    size += b[i] * b[i];
+  }
+  const double limit = 2 * terms * sqrt(terms) * DBL_EPSILON;
+  const bool right = sqrt(difference) <= limit * sqrt(size);
+  if (!right)
+    printf("    difference %.3g of %.3g, limit %.3g\n", sqrt(difference), sqrt(size), limit);
+  return right;
+}
+
+/* The state of a whole row at or behind this part of all. */
+static uint64_t edge(const tg_ci_space* s, double part) {
+  const uint64_t wanted = (uint64_t)(part * (double)s->dimension);
+  if (wanted >= s->dimension) return s->dimension;
+  const tg_ci_block* b = &s->blocks[tg_ci_space_block_of(s, wanted)];
+  return b->offset + (wanted - b->offset + b->columns - 1) / b->columns * b->columns;
+}
+
+static bool check(const tg_ci_hamiltonian* h, const tg_ci_space_params* params, bool nonzero) {
+  enum { MOST = 5 };
+  operator_of_space op;
+  EXPECT(op.make(h, params, nonzero, true));
+  const size_t n = (size_t)op.space->dimension, ld = n + 3;
+  const double terms = (double)op.fly.pairs / (double)n + 30;
+  std::vector<double> x(ld * MOST), expected(ld * MOST);
+  for (size_t i = 0; i < x.size(); i++) x[i] = shell_random(5, i);
+  RUN(tg_ci_fly_apply_block(&op.fly, 8, MOST, x.data(), expected.data(), ld));
+  device_array from;
+  EXPECT(from.make(x.size()));
+  CUDA(cudaMemcpy(from.at, x.data(), x.size() * sizeof(double), cudaMemcpyHostToDevice));
+  std::vector<double> alone, y, diagonal;
+  EXPECT(multiply(&op.fly, {0, n}, 1, from.at, ld, &alone, &diagonal));
+  EXPECT(close_to(alone.data(), expected.data(), n, terms));
+  EXPECT(close_to(diagonal.data(), op.fly.diagonal, n, 100));
+  static const int counts[] = {2, 4, MOST};
+  for (int k : counts) {
+    EXPECT(multiply(&op.fly, {0, n}, k, from.at, ld, &y, NULL));
+    EXPECT(memcmp(y.data(), alone.data(), n * sizeof(double)) == 0);
+    for (int v = 1; v < k; v++)
+      EXPECT(close_to(y.data() + n * (size_t)v, expected.data() + ld * (size_t)v, n, terms));
+  }
+  static const double parts[] = {0, 0.37, 0.37, 0.8, 1};
+  for (int p = 0; p < 4; p++) {
+    const tg_ci_device_rows rows = {edge(op.space, parts[p]), edge(op.space, parts[p + 1])};
+    EXPECT(multiply(&op.fly, rows, p == 2 ? 2 : 1, from.at, ld, &y, &diagonal));
+    EXPECT(memcmp(y.data(), alone.data() + rows.first,
+                  (size_t)(rows.end - rows.first) * sizeof(double)) == 0);
+    EXPECT(close_to(diagonal.data(), op.fly.diagonal + rows.first, (size_t)(rows.end - rows.first),
+                    100));
+  }
+  return true;
+}
+
+/* A row that is cut. */
+static bool refuses(const tg_ci_hamiltonian* h, const tg_ci_space_params* params) {
+  operator_of_space op;
+  device_operator device;
+  EXPECT(op.make(h, params, false, false));
+  tg_ci_device_rows rows = {0, op.space->dimension - 1};
+  EXPECT(op.space->blocks[op.space->block_count - 1].columns > 1);
+  EXPECT(tg_ci_device_fly_create(&op.fly, 0, NULL, &rows, &device.at) == TG_ERR_INPUT);
+  EXPECT(device.at == NULL);
+  return true;
+}
+
+static bool random_cases(bool quick) {
+  tg_ci_orbital a[64], b[64];
+  size_t na = shell_add(a, shell_add(a, shell_add(a, 0, 1, 0, 0, 0), 3, 1, 1, 1), 1, 1, 1, 2);
+  size_t nb = shell_add(b, shell_add(b, 0, 3, 1, 1, 0), 1, 0, 2, 1);
+  tg_ci_hamiltonian* h = NULL;
+  RUN(tg_ci_hamiltonian_create(na, a, nb, b, &h));
+  RUN(shell_fill(h, 7));
+  for (int i = 0; i <= (int)na; i++)
+    for (int j = 0; j <= (int)nb; j++) {
+      if (quick && (i != 3 || j != 2)) continue;
+      tg_ci_space_params params = space_of(i, j, (i + j) % 2);
+      report(check(h, &params, false),
+             "two parities, " + std::to_string(i) + " and " + std::to_string(j) + " particles");
+      if (i == 3 && j == 3) report(refuses(h, &params), "a row that is cut");
+    }
+  tg_ci_hamiltonian_free(h);
+  static const uint8_t labels[7] = {0, 3, 0, 5, 6, 1, 3};
+  memset(a, 0, sizeof a);
+  for (int i = 0; i < 7; i++) {
+    a[i].symmetry = labels[i];
+    a[i].shell = (uint16_t)i;
+  }
+  RUN(tg_ci_hamiltonian_create(7, a, 7, a, &h));
+  RUN(shell_fill(h, 11));
+  tg_ci_space_params params = space_of(3, 2, 0);
+  for (params.symmetry = -1; params.symmetry < (quick ? 0 : 8); params.symmetry++)
+    report(check(h, &params, false), "label " + std::to_string(params.symmetry));
+  tg_ci_hamiltonian_free(h);
+  na = shell_oscillator(a, 2);
+  RUN(tg_ci_hamiltonian_create(na, a, na, a, &h));
+  RUN(shell_fill(h, 13));
+  params = space_of(2, 3, 1);
+  params.symmetry = 1;
+  params.weight_most = 3;
+  report(check(h, &params, false), "no core, 2 and 3 particles");
+  params = space_of(3, 3, 2);
+  params.weight_most = 4;
+  if (!quick) report(check(h, &params, false), "no core, both parities");
+  tg_ci_hamiltonian_free(h);
+  if (quick) return true;
+  static const int sizes[][3] = {{1, 4, 1}, {5, 1, 0}, {2, 3, 1}};
+  for (const int* s : sizes) {
+    na = shell_pf(a);
+    RUN(tg_ci_hamiltonian_create(na, a, na, a, &h));
+    RUN(shell_fill(h, 17));
+    params = space_of(s[0], s[1], s[2]);
+    report(check(h, &params, false),
+           "pf, " + std::to_string(s[0]) + " and " + std::to_string(s[1]) + " particles");
+    tg_ci_hamiltonian_free(h);
+  }
+  return true;
+}
+
+static bool usdb_case(int protons, int neutrons) {
+  tg_ci_source source;
+  memset(&source, 0, sizeof source);
+  source.path = "builtin:usdb";
+  tg_ci_input input = {};
+  tg_ci_problem problem = {};
+  RUN(tg_ci_input_read(&source, 1, &input));
+  tg_ci_problem_params params = tg_ci_problem_defaults();
+  params.protons = protons;
+  params.neutrons = neutrons;
+  RUN(tg_ci_problem_make(&input, &params, &problem));
+  tg_ci_space_params space = problem.space;
+  space.symmetry = (int)problem.sectors[0];
+  const std::string name =
+      "USDB, " + std::to_string(protons) + " and " + std::to_string(neutrons) + " particles";
+  report(check(problem.h, &space, false), name);
+  if (problem.label[TG_CI_LABEL_J])
+    report(check(problem.label[TG_CI_LABEL_J], &space, true), name + ", J^2");
+  tg_ci_problem_free(&problem);
+  tg_ci_input_free(&input);
+  return true;
+}
+
+static bool time_case(const char* shell, int a, int b, int two_m) {
+  tg_ci_orbital o[64];
+  const size_t n = strcmp(shell, "sd") == 0 ? shell_sd(o) : shell_pf(o);
+  tg_ci_hamiltonian* h = NULL;
+  RUN(tg_ci_hamiltonian_create(n, o, n, o, &h));
+  RUN(shell_fill(h, 3));
+  const tg_ci_space_params params = space_of(a, b, two_m);
+  operator_of_space op;
+  double start = tg_time_now();
+  EXPECT(op.make(h, &params, false, false));
+  const double made = tg_time_now() - start;
+  const size_t size = (size_t)op.space->dimension;
+  device_array x, y;
+  EXPECT(x.make(4 * size) && y.make(4 * size));
+  std::vector<double> host(size);
+  for (size_t i = 0; i < size; i++) host[i] = (double)((i * 2654435761u) % 1000003) / 1e6 - 0.5;
+  for (int v = 0; v < 4; v++)
+    CUDA(cudaMemcpy(x.at + size * (size_t)v, host.data(), size * sizeof(double),
+                    cudaMemcpyHostToDevice));
+  device_operator device;
+  start = tg_time_now();
+  RUN(tg_ci_device_fly_create(&op.fly, 0, NULL, NULL, &device.at));
+  CUDA(cudaDeviceSynchronize());
+  printf("%s %d+%d: %zu states, %.4g pairs, tables %.2f s, to the GPU %.2f s, %.1f MB\n", shell, a,
+         b, size, (double)op.fly.pairs, made, tg_time_now() - start,
+         1e-6 * (double)tg_ci_device_fly_bytes(&op.fly));
+  for (int k = 1; k <= 4; k *= 2) {
+    double best = INFINITY;
+    const int repeats = op.fly.pairs > 100000000000u ? 2 : 10;
+    for (int r = 0; r < repeats; r++) {
+      start = tg_time_now();
+      RUN(tg_ci_device_fly_apply(device.at, k, x.at, size, y.at, size));
+      CUDA(cudaDeviceSynchronize());
+      best = std::min(best, tg_time_now() - start);
+    }
+    printf("  %d vectors: %.3f ms, %.3e elements/s\n", k, 1e3 * best,
+           k * (double)op.fly.pairs / best);
+    fflush(stdout);
+    if (op.fly.pairs > 100000000000u) break;
+  }
+  tg_ci_hamiltonian_free(h);
+  return true;
+}
+
+int main(int count, char** words) {
+  if (tg_device_count() == 0) {
+    printf("skipped: %s\n", tg_device_reason());
+    return 77;
+  }
+  if (count >= 5 && strcmp(words[1], "time") == 0) {
+    const int a = atoi(words[3]), b = atoi(words[4]);
+    return time_case(words[2], a, b, count > 5 ? atoi(words[5]) : (a + b) % 2) ? 0 : 1;
+  }
+  const bool quick = count > 1 && strcmp(words[1], "quick") == 0;
+  report(random_cases(quick), "random Hamiltonians");
+  static const int nuclei[][2] = {{2, 2}, {3, 0}, {0, 3}, {1, 4}, {4, 4}, {5, 4}, {6, 6}};
+  for (const int* n : nuclei)
+    if (!quick || n[0] + n[1] == 4) report(usdb_case(n[0], n[1]), "USDB");
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed ? 1 : 0;
+}
