@@ -27,7 +27,7 @@ function(tg_add_gpu_test_mpi target test) # ARGUMENT...
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 endfunction()
 
-foreach(floor device motif comm halo md ci)
+foreach(floor device motif comm halo md eigen ci)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${floor}/gpu_*.cu)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
