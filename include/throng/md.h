@@ -53,6 +53,10 @@ typedef struct tg_md_job {
   int force;                 /* an earlier run in the folder is kept as numbered copies */
   int continue_run;          /* go on from the folder's checkpoint */
   int reproducible;          /* nothing is tuned by measured time */
+  int tune;                  /* backend cuda: how often pairs are searched and the list is pruned is
+                                chosen by measured time, written to tuning.json */
+  int nstlist;               /* > 0: steps between searches, instead of a choice */
+  int prune_interval;        /* with nstlist: steps between prunings; 0: none */
   double checkpoint_minutes; /* between checkpoints; default 15 */
   const char* plot;          /* a plot of energies and temperature to write (.svg, .png), or NULL */
 
@@ -109,6 +113,8 @@ typedef struct tg_md_run_result {
   double pairs_in_list; /* pairs whose distance a step evaluates, summed over PEs, at the end */
   int nstlist;          /* steps between pair searches */
   double list_radius;   /* nm */
+  int prune_interval;   /* steps between prunings of the list; 0: none */
+  double inner_radius;  /* nm, of the pruned list */
   int threads;          /* of each PE */
   char kernels[64];     /* what computes pair forces: "omp: AVX2, 4x4 float" */
   int nothing_to_do;    /* the run to continue had reached its last step: no file was touched */

@@ -5,15 +5,16 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/md_job.h"
 
 typedef struct fields {
   tg_cli_md_input input;
   tg_cli_md_machine machine;
-  const char *output, *plot, *trace;
+  const char *output, *plot, *trace, *lists;
   double checkpoint_minutes;
-  bool force, go_on, reproducible, json;
+  bool force, go_on, reproducible, tune, json;
 } fields;
 
 static const tg_cli_option options[] = {
@@ -27,8 +28,16 @@ static const tg_cli_option options[] = {
     {"checkpoint", 0, TG_CLI_DOUBLE, offsetof(fields, checkpoint_minutes), "MINUTES",
      "between checkpoints (default 15)", false},
     {"reproducible", 0, TG_CLI_FLAG, offsetof(fields, reproducible), NULL,
-     "choose nothing by measured time: a rerun on as many processing elements and threads is "
-     "bit-identical",
+     "choose nothing by measured time (the default): a rerun on as many processing elements and "
+     "threads is bit-identical",
+     false},
+    {"tune", 0, TG_CLI_FLAG, offsetof(fields, tune), NULL,
+     "with --backend cuda: measure how often to search pairs and to prune the list, within "
+     "verlet-buffer-tolerance; what was found is in md.log and tuning.json",
+     false},
+    {"lists", 0, TG_CLI_TEXT, offsetof(fields, lists), "N/M",
+     "search pairs every N steps and prune the list every M (N alone: never), with radii from "
+     "verlet-buffer-tolerance",
      false},
     {"plot", 0, TG_CLI_TEXT, offsetof(fields, plot), "FILE",
      "plot energies and temperature, .svg or .png; in the output folder unless a path is given",
@@ -66,6 +75,10 @@ static void print_summary(const fields* f, const tg_md_job* job, const tg_md_run
     tg_json_double(&json, "ns_per_day", result->ns_per_day);
     tg_json_double(&json, "drift_kJ_per_mol_per_ps_per_atom", result->drift);
     tg_json_double(&json, "mean_temperature_K", result->mean_temperature);
+    tg_json_int(&json, "nstlist", result->nstlist);
+    tg_json_int(&json, "prune_interval", result->prune_interval);
+    tg_json_double(&json, "list_radius_nm", result->list_radius);
+    tg_json_double(&json, "inner_radius_nm", result->inner_radius);
     tg_json_double(&json, "largest_force_kJ_per_mol_per_nm", result->largest_force);
     tg_json_bool(&json, "converged", result->converged);
     tg_json_bool(&json, "nothing_to_do", result->nothing_to_do);
@@ -85,6 +98,20 @@ static void print_summary(const fields* f, const tg_md_job* job, const tg_md_run
   printf("written to %s: see md.log, energies.xvg, confout.gro\n", job->output);
 }
 
+/* "80/6" or "80". */
+static tg_status parse_lists(const char* text, tg_md_job* job) {
+  const int length = (int)strcspn(text, "/");
+  const char* second = text[length] ? text + length + 1 : NULL;
+  if (tg_parse_int(text, length, &job->nstlist) && job->nstlist > 0 &&
+      (!second || (tg_parse_int(second, (int)strlen(second), &job->prune_interval) &&
+                   job->prune_interval > 0 && job->prune_interval < job->nstlist)))
+    return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "--lists %s: steps between pair searches, and between prunings, such as 80/6, or "
+                 "one number, were expected",
+                 text);
+}
+
 static tg_status run(int argc, char** argv) {
   fields f = {.machine = TG_CLI_MD_MACHINE_DEFAULT, .output = "run", .checkpoint_minutes = 15};
   char plot[4096], trace[4096];
@@ -100,6 +127,8 @@ static tg_status run(int argc, char** argv) {
   job.force = f.force;
   job.continue_run = f.go_on;
   job.reproducible = f.reproducible;
+  job.tune = f.tune;
+  if (f.lists) TG_TRY(parse_lists(f.lists, &job));
   job.checkpoint_minutes = f.checkpoint_minutes;
   if (f.plot) {
     TG_TRY(tg_path_join(strchr(f.plot, '/') ? "" : f.output, f.plot, plot, sizeof plot));

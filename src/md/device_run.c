@@ -21,11 +21,16 @@
 #include "base/timer.h"
 #include "device/device.h"
 #include "md/device_setup.h"
+#include "md/device_tune.h"
 #include "md/device_writer.h"
 #include "md/run_write.h"
 
 /* Of a row's room, in units of what a liquid needs. */
 enum { MOST_ROOM = 16 };
+
+static double first_room; /* for tests */
+
+void tg_run_device_first_room(double room) { first_room = room; }
 
 /* A stretch under way. */
 typedef struct stretch {
@@ -56,10 +61,11 @@ typedef struct loop {
 } loop;
 
 tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system, int pe_count) {
-  if (system->parameters.integrator != TG_INTEGRATOR_LEAP_FROG)
+  if (pe_count != 1 && system->parameters.integrator != TG_INTEGRATOR_LEAP_FROG)
     return tg_fail(TG_ERR_INPUT,
-                   "integrator = steep: the backend cuda does leap-frog (integrator = md) alone; "
-                   "minimise with the backend omp");
+                   "integrator = steep on %d processing elements: with the backend cuda one GPU "
+                   "minimises; leave --pe out, or use the backend omp",
+                   pe_count);
   if (pe_count != 1)
     return tg_fail(TG_ERR_INPUT,
                    "%d processing elements: the backend cuda works on one GPU; leave --pe out, or "
@@ -105,9 +111,7 @@ static unsigned char flags_of(const loop* l, long long step, long long listed, b
   return tg_run_device_flags(l->run, step, listed, first);
 }
 
-/* Lists and steps that begin at l->next, where a search is. */
-static tg_status create_steps(loop* l, const double (*x)[3], const double (*v)[3],
-                              const double* heat) {
+static tg_device_setup setup_of(const loop* l, const double (*x)[3], const double* heat) {
   const tg_run* run = l->run;
   tg_device_setup setup = {
       .system = run->system,
@@ -122,6 +126,13 @@ static tg_status create_steps(loop* l, const double (*x)[3], const double (*v)[3
       .thermostat = run->thermostat,
   };
   memcpy(setup.thermostat.given, heat, sizeof setup.thermostat.given);
+  return setup;
+}
+
+/* Lists and steps that begin at l->next, where a search is. */
+static tg_status create_steps(loop* l, const double (*x)[3], const double (*v)[3],
+                              const double* heat) {
+  const tg_device_setup setup = setup_of(l, x, heat);
   TG_TRY(tg_device_setup_steps(&setup, &l->md, &l->step));
   return tg_device_step_start(l->step, v, l->next, flags_of(l, l->next, l->next, true));
 }
@@ -135,8 +146,12 @@ static tg_status create(loop* l) {
                    run->system->atom_count);
   TG_TRY(tg_device_atoms_make(run->system, once, &l->atoms));
   TG_TRY(tg_device_work_make(run->system, &l->work));
-  TG_TRY(create_steps(l, (const double(*)[3])domain->x, (const double(*)[3])domain->v,
-                      run->thermostat.given));
+  const double(*x)[3] = (const double(*)[3])domain->x, (*v)[3] = (const double(*)[3])domain->v;
+  if (run->job->tune && !run->job->continue_run) {
+    const tg_device_setup setup = setup_of(l, x, run->thermostat.given);
+    TG_TRY(tg_device_tune(run, &setup, v));
+  }
+  TG_TRY(create_steps(l, x, v, run->thermostat.given));
   return tg_device_writer_start(run, l->step, &l->writer);
 }
 
@@ -375,7 +390,7 @@ tg_status tg_run_device(tg_run* run) {
   TG_TRY(TG_ALLOCATE(1, "run on a GPU", &l));
   l->run = run;
   l->first = l->next = l->listed = l->unwritten = run->step;
-  l->row_room = 1;
+  l->row_room = first_room > 0 ? first_room : 1;
   /* a continued run has the checkpoint of its start already */
   l->checkpoint_due = !run->job->continue_run;
   tg_status status = create(l);

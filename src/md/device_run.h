@@ -15,4 +15,8 @@ tg_status tg_run_device(tg_run* run);
  * run it reads the system, nstlist, prune_interval and last_step. */
 unsigned char tg_run_device_flags(const tg_run* run, long long step, long long listed, bool first);
 
+/** For tests: the room of a run's first lists (tg_device_md_params.row_room), so that they outgrow
+ * it; 0: the usual. */
+void tg_run_device_first_room(double room);
+
 #endif

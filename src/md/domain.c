@@ -206,7 +206,10 @@ tg_status tg_domain_forces(tg_domain* domain, bool want_energy, tg_energies* ene
 
   memset(domain->f, 0, domain->local_count * sizeof *domain->f);
   tg_nonbonded_result result = {.want_energy = want_energy};
-  tg_nonbonded_compute(domain->nonbonded, (const double(*)[3])domain->x, domain->f, &result);
+  if (domain->pair_forces)
+    TG_TRY(domain->pair_forces(domain->pair_context, domain, &result));
+  else
+    tg_nonbonded_compute(domain->nonbonded, (const double(*)[3])domain->x, domain->f, &result);
   domain->pairs_in_list = result.pairs_in_list;
   tg_domain_part_done(domain, TG_PART_NONBONDED, "pair forces", &clock);
 

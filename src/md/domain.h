@@ -74,6 +74,11 @@ typedef struct tg_domain {
   double (*restraint_x)[3];         /* [local], or NULL */
   int* local_of_global;             /* [system.atom_count], -1: not here */
 
+  /* Pair forces and energies in place of nonbonded's, added to f; NULL: nonbonded's. Set by whoever
+   * has a GPU for them (device_pairs.h). */
+  tg_status (*pair_forces)(void* context, struct tg_domain* domain, tg_nonbonded_result* result);
+  void* pair_context;
+
   double self_energy; /* reaction field of the home atoms with themselves, kJ/mol */
   int64_t pairs_in_list;
   int list_age;                 /* calls of tg_domain_forces since the partition */

@@ -2,6 +2,7 @@
 #include "md/list_choice.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -22,6 +23,7 @@ static const costs costs_of_cpu = {0.8, 0.7, 0.25, 0.15}, costs_of_gpu = {2.5, 0
 static const double wide_cluster = 0.8;
 
 enum { CANDIDATES = 7, INTERVALS = 10 };
+_Static_assert(CANDIDATES + 3 <= TG_LIST_ALTERNATIVES, "parts of the .mdp file's come on top");
 static const int candidates[CANDIDATES] = {10, 20, 25, 40, 50, 80, 100};
 static const int intervals[INTERVALS] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 20};
 
@@ -149,15 +151,21 @@ static tg_status try_nstlist(const tg_verlet_buffer_params* params, double dt, i
   return TG_OK;
 }
 
+/* How far nstlist may be raised: the longest radius that this box has room for. */
+static double longest_radius(const tg_md_system* system, bool on_gpu) {
+  const double half_box = fmin(system->box[0], fmin(system->box[1], system->box[2])) / 2;
+  if (!on_gpu) return half_box;
+  /* room for clusters, and to move: sort.cu */
+  return fmin(half_box, (half_box + system->parameters.cutoff) / 2 - wide_cluster / 2);
+}
+
 /* Pairs grow with the cube of the radius, searches get rarer: the cheapest of the candidates, never
  * more often than the .mdp file says. */
 static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* params,
                           const costs* c, tg_list_choice* out) {
   const tg_parameters* p = &system->parameters;
-  double half_box = fmin(system->box[0], fmin(system->box[1], system->box[2])) / 2;
-  double longest = half_box; /* that nstlist may be raised to */
-  if (c == &costs_of_gpu)    /* room for clusters, and to move: sort.cu */
-    longest = fmin(half_box, (half_box + p->cutoff) / 2 - wide_cluster / 2);
+  double half_box = longest_radius(system, false);
+  double longest = longest_radius(system, c == &costs_of_gpu);
   double best = INFINITY;
   for (int i = -1; i < CANDIDATES; i++) {
     int nstlist = i < 0 ? p->nstlist : candidates[i];
@@ -186,9 +194,103 @@ static tg_status cheapest(const tg_md_system* system, tg_verlet_buffer_params* p
   return TG_OK;
 }
 
+/* What radii follow from. types: to be freed, also after a failure. */
+static tg_status buffer_params(const tg_md_system* system, types* list,
+                               tg_verlet_buffer_params* out) {
+  const tg_parameters* p = &system->parameters;
+  for (size_t b = 0; b < system->topology.block_count; b++) {
+    const tg_molecule_block* block = &system->topology.blocks[b];
+    TG_TRY(
+        add_molecule(list, &system->topology.molecule_types[block->molecule_type], block->count));
+  }
+  double shift;
+  *out = (tg_verlet_buffer_params){
+      .types = list->items,
+      .count = (int)list->count,
+      .c6 = system->topology.c6,
+      .c12 = system->topology.c12,
+      .lj_type_count = (int)system->topology.type_count,
+      .cutoff = p->cutoff,
+      .temperature = temperature_of(system),
+      .volume = system->box[0] * system->box[1] * system->box[2],
+      .tolerance = p->verlet_buffer_tolerance,
+  };
+  tg_md_reaction_field(p, &out->rf_k, &shift, &out->coulomb_scale);
+  return TG_OK;
+}
+
+static bool on_gpu(const tg_md_job* job) { return strcmp(job->backend, "cuda") == 0; }
+
+/* Radii for intervals that the caller has chosen. */
+static tg_status fix(const tg_md_system* system, const tg_verlet_buffer_params* params,
+                     bool for_gpu, tg_list_choice* out) {
+  const double dt = system->parameters.dt, longest = longest_radius(system, for_gpu);
+  const bool pruned = out->prune_interval > 0;
+  TG_TRY(radius_for(params, dt, out->nstlist, pruned ? 0.5 : 1, &out->radius));
+  if (pruned) TG_TRY(radius_for(params, dt, out->prune_interval, 0.5, &out->inner_radius));
+  if (out->radius <= longest) return TG_OK;
+  return tg_fail(TG_ERR_INPUT,
+                 "a pair list for %d steps needs a radius of %.4f nm within "
+                 "verlet-buffer-tolerance; this box has room for %.4f nm: search more often",
+                 out->nstlist, out->radius, longest);
+}
+
+tg_status tg_list_fix(const tg_md_system* system, const tg_md_job* job, int nstlist,
+                      int prune_interval, tg_list_choice* out) {
+  types list = {0};
+  tg_verlet_buffer_params params;
+  tg_list_choice choice = {
+      .nstlist = nstlist, .prune_interval = prune_interval, .reason = "intervals as asked for"};
+  tg_status status = buffer_params(system, &list, &params);
+  if (status == TG_OK) status = fix(system, &params, on_gpu(job), &choice);
+  tg_free(list.items);
+  if (status == TG_OK) *out = choice;
+  return status;
+}
+
+/* Every nstlist that is worth a try, in order: the .mdp file's, longer ones, and for boxes that are
+ * small for a GPU its half and quarter. */
+static int list_intervals(int given, int* out) {
+  int count = 0;
+  for (int part = 4; part >= 1; part /= 2)
+    if (part == 1 || given / part >= 5) out[count++] = given / part;
+  for (int i = 0; i < CANDIDATES; i++)
+    if (candidates[i] > given) out[count++] = candidates[i];
+  return count;
+}
+
+tg_status tg_list_alternatives(const tg_md_system* system, const tg_md_job* job,
+                               tg_list_choice* out, int* count) {
+  types list = {0};
+  tg_verlet_buffer_params params;
+  int tried[TG_LIST_ALTERNATIVES];
+  const int tries = list_intervals(system->parameters.nstlist, tried);
+  const costs* c = on_gpu(job) ? &costs_of_gpu : &costs_of_cpu;
+  const double longest = longest_radius(system, on_gpu(job));
+  *count = 0;
+  tg_status status = buffer_params(system, &list, &params);
+  for (int i = 0; i < tries && status == TG_OK; i++) {
+    double best = INFINITY;
+    tg_list_choice choice = {0};
+    if (try_nstlist(&params, system->parameters.dt, tried[i], longest, c, &best, &choice) !=
+            TG_OK ||
+        choice.radius > longest)
+      continue; /* it is one of several */
+    choice.reason = "measured: the fastest within verlet-buffer-tolerance";
+    out[(*count)++] = choice;
+  }
+  tg_free(list.items);
+  return status;
+}
+
+int tg_list_next_interval(int interval, int by) {
+  for (int i = 0; i < INTERVALS; i++)
+    if (intervals[i] == interval && i + by >= 0 && i + by < INTERVALS) return intervals[i + by];
+  return 0;
+}
+
 tg_status tg_list_choose(const tg_md_system* system, const tg_md_job* job,
                          const tg_restart* restart, tg_list_choice* out) {
-  /* nothing here is measured: --reproducible changes nothing yet */
   const tg_parameters* p = &system->parameters;
   memset(out, 0, sizeof *out);
   if (restart->x) {
@@ -211,30 +313,12 @@ tg_status tg_list_choose(const tg_md_system* system, const tg_md_job* job,
                             .reason = "nstlist and rlist as given (verlet-buffer-tolerance = -1)"};
     return TG_OK;
   }
+  if (job->nstlist > 0) return tg_list_fix(system, job, job->nstlist, job->prune_interval, out);
   types list = {0};
-  tg_status status = TG_OK;
-  for (size_t b = 0; b < system->topology.block_count && status == TG_OK; b++) {
-    const tg_molecule_block* block = &system->topology.blocks[b];
-    status =
-        add_molecule(&list, &system->topology.molecule_types[block->molecule_type], block->count);
-  }
-  if (status == TG_OK) {
-    tg_verlet_buffer_params params = {
-        .types = list.items,
-        .count = (int)list.count,
-        .c6 = system->topology.c6,
-        .c12 = system->topology.c12,
-        .lj_type_count = (int)system->topology.type_count,
-        .cutoff = p->cutoff,
-        .temperature = temperature_of(system),
-        .volume = system->box[0] * system->box[1] * system->box[2],
-        .tolerance = p->verlet_buffer_tolerance,
-    };
-    double shift;
-    const costs* c = strcmp(job->backend, "cuda") == 0 ? &costs_of_gpu : &costs_of_cpu;
-    tg_md_reaction_field(p, &params.rf_k, &shift, &params.coulomb_scale);
-    status = cheapest(system, &params, c, out);
-  }
+  tg_verlet_buffer_params params;
+  tg_status status = buffer_params(system, &list, &params);
+  if (status == TG_OK)
+    status = cheapest(system, &params, on_gpu(job) ? &costs_of_gpu : &costs_of_cpu, out);
   tg_free(list.items);
   return status;
 }

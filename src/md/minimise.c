@@ -4,7 +4,10 @@
  * largest force left after its components along constraints are removed. Ends when F_max < emtol,
  * after nsteps, or when the step is too small to change a position.
  *
- * The pair list has a buffer; it is rebuilt before atoms can have moved half of it. */
+ * The pair list has a buffer; it is rebuilt before atoms can have moved half of it.
+ *
+ * With the backend cuda a GPU computes pair forces while no force is large (device_pairs.h); the
+ * end is looked at once more with the host's. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -12,6 +15,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/timer.h"
+#include "md/device_pairs.h"
 #include "md/list_choice.h"
 #include "md/run.h"
 #include "md/run_trace.h"
@@ -26,6 +30,8 @@ typedef struct descent {
   double (*kept_f)[3];
   size_t kept_capacity;
   tg_energies energies;
+  tg_device_pairs* pairs; /* NULL: the host computes */
+  bool on_gpu, at_end;
 } descent;
 
 /* Largest force over all PEs, and its atom. */
@@ -71,6 +77,7 @@ static tg_status evaluate(descent* d, double* energy) {
 
 static tg_status repartition(descent* d) {
   TG_TRY(tg_domain_partition(d->run->domain));
+  if (d->pairs) tg_device_pairs_renew(d->pairs);
   d->moved = 0;
   TG_TRY(tg_run_take_snapshot(d->run));
   return evaluate(d, &d->energy);
@@ -167,6 +174,34 @@ static tg_status not_finite(const descent* d) {
       d->run->step, name);
 }
 
+/* Who computes pair forces from here on. The energy to fall below is always from the same side. */
+static tg_status choose_side(descent* d) {
+  const bool wanted = d->pairs && d->force < TG_DEVICE_PAIRS_FORCE && !d->at_end;
+  if (wanted == d->on_gpu) return TG_OK;
+  d->on_gpu = wanted;
+  d->run->domain->pair_context = d->pairs;
+  d->run->domain->pair_forces = wanted ? tg_device_pairs_compute : NULL;
+  if (wanted) tg_device_pairs_renew(d->pairs);
+  TG_TRY(evaluate(d, &d->energy));
+  return largest_force(d);
+}
+
+/* Whether this is the end; where it looks so on the GPU, the host looks, too. */
+static tg_status look(descent* d, bool* end) {
+  tg_run* run = d->run;
+  const double tolerance = run->system->parameters.em_tolerance;
+  TG_TRY(choose_side(d));
+  *end = d->force < tolerance || d->force == 0 || run->step == run->last_step;
+  if (*end && d->on_gpu) {
+    d->at_end = true; /* for good: what is left is little */
+    TG_TRY(choose_side(d));
+    *end = d->force < tolerance || d->force == 0 || run->step == run->last_step;
+  }
+  run->result.largest_force = d->force;
+  run->result.converged = d->force < tolerance;
+  return TG_OK;
+}
+
 static tg_status descend(descent* d) {
   tg_run* run = d->run;
   const tg_parameters* p = &run->system->parameters;
@@ -178,10 +213,10 @@ static tg_status descend(descent* d) {
     int64_t begin = tg_trace_now(run->domain->trace);
     TG_TRY(largest_force(d));
     if (!isfinite(d->force)) return not_finite(d);
-    run->result.largest_force = d->force;
-    run->result.converged = d->force < p->em_tolerance;
+    bool end;
+    TG_TRY(look(d, &end));
     TG_TRY(report(d, accepted, &last_progress));
-    if (run->result.converged || d->force == 0 || run->step == run->last_step) return TG_OK;
+    if (end) return TG_OK;
     if (d->moved + d->step > buffer / 2) {
       TG_TRY(repartition(d));
       TG_TRY(largest_force(d));
@@ -207,17 +242,31 @@ static tg_status write_result(descent* d) {
   return tg_world_agree(run->domain->world, status);
 }
 
+static tg_status use_gpu(descent* d) {
+  const tg_run* run = d->run;
+  if (strcmp(run->job->backend, "cuda") != 0) return TG_OK;
+  tg_output_log(
+      run->output,
+      "pair forces by the GPU while no force exceeds %g kJ/mol/nm, else and at the end by "
+      "the host",
+      TG_DEVICE_PAIRS_FORCE);
+  return tg_device_pairs_create(run->system, run->domain->params.list_radius, &d->pairs);
+}
+
 tg_status tg_run_minimise(tg_run* run) {
   descent d = {.run = run};
   double started = tg_time_now();
   memset(run->domain->part_s, 0, sizeof run->domain->part_s); /* the split is of wall_s alone */
-  tg_status status = descend(&d);
+  tg_status status = use_gpu(&d);
+  if (status == TG_OK) status = descend(&d);
   if (status == TG_OK || status == TG_ERR_INTERRUPTED) {
     char message[512];
     snprintf(message, sizeof message, "%s", tg_last_error());
     tg_status written = write_result(&d);
     status = written != TG_OK ? written : status == TG_OK ? TG_OK : tg_fail(status, "%s", message);
   }
+  run->domain->pair_forces = NULL;
+  tg_device_pairs_destroy(&d.pairs);
   tg_free(d.kept_f);
   run->result.wall_s = tg_time_now() - started;
   return status;

@@ -78,7 +78,8 @@ static tg_status refuse_folder(const tg_output* output, const char* path) {
                  path, tg_path_exists(checkpoint) ? "go on with it (--continue), " : "");
 }
 
-static const char* const others[] = {"confout.gro", "state.cpt", "state_prev.cpt", "last_good.gro"};
+static const char* const others[] = {"confout.gro", "state.cpt", "state_prev.cpt", "last_good.gro",
+                                     TG_OUTPUT_TUNING};
 enum { OTHERS = sizeof others / sizeof *others };
 
 static const char* name_of(int i) {

@@ -24,6 +24,9 @@ enum {
   TG_OUTPUT_COUNT
 };
 
+/* What --tune has measured. */
+#define TG_OUTPUT_TUNING "tuning.json"
+
 /** Lengths of the growing files in bytes; -1: not there. And the sums that averages are made of. */
 typedef struct tg_output_marks {
   long long size[TG_OUTPUT_COUNT];

@@ -121,7 +121,29 @@ static tg_status world_params(const tg_md_job* job, tg_world_params* out) {
 
 static bool on_gpu(const tg_md_job* job) { return strcmp(job->backend, "cuda") == 0; }
 
+/* How often lists are made: given, measured, or neither. */
+static tg_status check_lists(const tg_md_job* job) {
+  if (job->tune && job->reproducible)
+    return tg_fail(TG_ERR_INPUT,
+                   "--tune chooses by measured time, and --reproducible says not to: give one of "
+                   "them, or --lists with what was measured before");
+  if (job->tune && job->nstlist)
+    return tg_fail(TG_ERR_INPUT, "--tune chooses what --lists gives: give one of them");
+  if (job->tune && !on_gpu(job))
+    return tg_fail(TG_ERR_INPUT,
+                   "--tune: the backend %s measures nothing; leave it out, or use the backend cuda",
+                   job->backend);
+  if (job->nstlist < 0 || job->prune_interval < 0 ||
+      (job->prune_interval > 0 && job->prune_interval >= job->nstlist))
+    return tg_fail(TG_ERR_INPUT,
+                   "a search every %d steps and a pruning every %d: two numbers above 0 were "
+                   "expected, the second below the first",
+                   job->nstlist, job->prune_interval);
+  return TG_OK;
+}
+
 static tg_status check_job(const tg_md_job* job) {
+  TG_TRY(check_lists(job));
   if (!job->configuration)
     return tg_fail(TG_ERR_INPUT, "no start configuration: give a .gro or .g96 file (-c)");
   if (!job->topology) return tg_fail(TG_ERR_INPUT, "no topology: give a .top file (-p)");

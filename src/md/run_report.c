@@ -79,6 +79,8 @@ static void fill_parts(tg_run* run, const double* sums, double pairs) {
   result->pairs_in_list = pairs;
   result->nstlist = run->nstlist;
   result->list_radius = run->list_radius;
+  result->prune_interval = run->prune_interval;
+  result->inner_radius = run->prune_interval > 0 ? run->inner_radius : 0;
   result->threads = domain->params.threads;
   snprintf(result->kernels, sizeof result->kernels, "%s", kernels_of(run));
 }
