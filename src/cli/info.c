@@ -9,6 +9,7 @@
 #include "base/plot.h"
 #include "ci/results_file.h"
 #include "cli/cli.h"
+#include "cli/info_halo.h"
 #include "cli/info_motifs.h"
 #include "cli/machine.h"
 #include "cli/mpi_session.h"
@@ -99,9 +100,7 @@ static void judge_backends(facts* all) {
   else if (passed == 0)
     judge(&rows[2], false, "%.400s", all->gpus[0].fault);
   else
-    judge(&rows[2], false,
-          "%d of %d GPUs passed the self-test and serve throng bench halo, but no engine runs on "
-          "them yet",
+    judge(&rows[2], true, "%d of %d GPUs passed the self-test; throng md run --backend cuda",
           passed, all->gpu_count);
 }
 
@@ -222,6 +221,7 @@ static void print_text(const facts* all) {
   printf("gnuplot    %s%s\n", all->gnuplot_works ? "" : "no: ", all->gnuplot);
   print_ables("Backends", all->backends, BACKEND_COUNT);
   print_ables("Transports", all->transports, TRANSPORT_COUNT);
+  tg_cli_info_print_halo(all->gpu_count, all->links);
   tg_cli_info_print_motifs();
 }
 
@@ -299,6 +299,7 @@ static void print_json(const facts* all) {
   tg_json_text(&json, "gnuplot", all->gnuplot_works ? all->gnuplot : NULL);
   json_ables(&json, "backends", all->backends, BACKEND_COUNT);
   json_ables(&json, "transports", all->transports, TRANSPORT_COUNT);
+  tg_cli_info_json_halo(&json, all->gpu_count, all->links);
   tg_cli_info_json_motifs(&json);
   tg_json_close_object(&json);
 }
@@ -331,7 +332,9 @@ const tg_cli_verb tg_cli_info_verb = {
         "Lists processors, memory, GPUs and the links between them, and the libraries that throng "
         "was built with. Each GPU runs a short self-test.\n\nFor each backend (where the "
         "arithmetic runs) and transport (how processing elements exchange data) it says whether "
-        "it works here and, if not, why and what to do. The motifs' backends (throng bench motif) "
+        "it works here and, if not, why and what to do; and which schedule of the halo exchange a "
+        "run takes unless --halo says another, for the links that there are. The motifs' backends "
+        "(throng bench motif) "
         "say "
         "which compiler made them, which instruction set or GPU they use, and what to install for "
         "more.",

@@ -117,8 +117,8 @@ static void every_verb_has_help(void** state) {
 static void info_tells_what_works(void** state) {
   (void)state;
   assert_int_equal(run("{} info"), 0);
-  const char* const rows[] = {"CPU",     "Memory",  "OpenMP",   "GPU",        "MPI",
-                              "NVSHMEM", "gnuplot", "Backends", "Transports", "Motifs"};
+  const char* const rows[] = {"CPU",     "Memory",   "OpenMP",     "GPU",  "MPI",   "NVSHMEM",
+                              "gnuplot", "Backends", "Transports", "Halo", "Motifs"};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_non_null(strstr(output, rows[i]));
   if (!have("python3")) skip();
   assert_int_equal(run("{} info --json | python3 -c '"
