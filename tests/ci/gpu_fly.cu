@@ -266,7 +266,7 @@ static bool time_case(const char* shell, int a, int b, int two_m) {
   device_array x, y;
   EXPECT(x.make(4 * size) && y.make(4 * size));
   std::vector<double> host(size);
-  for (size_t i = 0; i < size; i++) host[i] = (double)((i * 2654435761u) % 1000003) / 1e6 - 0.5;
+  for (size_t i = 0; i < size; i++) host[i] = uniform(1, i) - 0.5;
   for (int v = 0; v < 4; v++)
     CUDA(cudaMemcpy(x.at + size * (size_t)v, host.data(), size * sizeof(double),
                     cudaMemcpyHostToDevice));

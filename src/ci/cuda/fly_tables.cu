@@ -43,7 +43,7 @@ static size_t entries_of(const tg_ci_target* t) {
 
 /* begin is absolute in the target; here it is in the species. */
 static void place_links(room* r, const tg_ci_target* targets, size_t classes,
-                        const tg_ci_strings* strings, tg_fly_links* out) {
+                        const tg_ci_strings* strings, bool jumps, tg_fly_links* out) {
   std::vector<uint32_t> of(1, 0), begin;
   std::vector<tg_fly_link> links;
   size_t entries = 0, rows = 0, count = 0;
@@ -52,7 +52,6 @@ static void place_links(room* r, const tg_ci_target* targets, size_t classes,
     count += targets[c].link_count;
     rows += targets[c].link_count * ((size_t)strings->classes[c].count + 1);
   }
-  const bool jumps = classes > 0 && targets[0].value == nullptr;
   out->failure = entries > UINT32_MAX || count > UINT32_MAX ? "connections of strings" : nullptr;
   out->of = carve<uint32_t>(r, classes + 1);
   out->link = carve<tg_fly_link>(r, count);
@@ -169,8 +168,8 @@ static void place_rows(room* r, const tg_ci_fly* f, const tg_ci_device_rows* row
 static void place_all(room* r, const tg_ci_fly* f, const tg_ci_device_rows* rows, tg_fly_view* v) {
   for (int t = 0; t < 2; t++) {
     const tg_ci_strings* s = &f->space->strings[t];
-    place_links(r, f->jumps[t].targets, f->jumps[t].class_count, s, &v->jumps[t]);
-    place_links(r, f->alone[t].targets, f->alone[t].class_count, s, &v->alone[t]);
+    place_links(r, f->jumps[t].targets, f->jumps[t].class_count, s, true, &v->jumps[t]);
+    place_links(r, f->alone[t].targets, f->alone[t].class_count, s, false, &v->alone[t]);
   }
   place_space(r, f->space, v);
   place_elements(r, f, v);
