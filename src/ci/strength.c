@@ -84,6 +84,7 @@ static tg_status desk_make(size_t dimension, size_t columns, int threads, desk* 
   d->rows.threads = threads_or_all(threads);
   d->rows.room = columns;
   d->rows.problem = &d->problem;
+  d->rows.ops = &tg_rows_host;
   return TG_ALLOCATE((size_t)d->rows.segments * columns, "sums of vectors", &d->rows.partial);
 }
 
