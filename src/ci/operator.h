@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ci/distribution.h"
 #include "ci/hamiltonian.h"
 #include "ci/space.h"
 
@@ -30,6 +31,10 @@ typedef struct tg_ci_operator_params {
   uint64_t later;  /* further bytes that are free until it is made */
   int threads;     /* 0: all of OpenMP's */
   bool few;        /* most elements are zero, as of J^2: those take no time; always on the fly */
+  int pes;   /* PEs that share the rows, each with a tg_ci_share made of this; 0, 1: none. Then
+                there are the tables alone, and what one PE does is not to be called */
+  int local; /* of them in this process, whose memory they share; 0: all */
+  tg_ci_distribution* split; /* an estimate for PEs leaves theirs here, the caller's; NULL: not */
 } tg_ci_operator_params;
 
 typedef struct tg_ci_operator tg_ci_operator;
@@ -73,5 +78,15 @@ tg_status tg_ci_operator_apply(const tg_ci_operator* op, int k, const double* x,
 const double* tg_ci_operator_diagonal(const tg_ci_operator* op);
 tg_ci_operator_facts tg_ci_operator_facts_of(const tg_ci_operator* op);
 const char* tg_ci_storage_name(tg_ci_storage storage);
+
+/* ---- for several PEs ---- */
+
+const tg_ci_distribution* tg_ci_operator_distribution(const tg_ci_operator* op);
+struct tg_ci_fly;
+const struct tg_ci_fly* tg_ci_operator_fly(const tg_ci_operator* op);
+/** Another storage than was chosen: processes with less memory have none for the matrix. */
+void tg_ci_operator_set_storage(tg_ci_operator* op, tg_ci_storage storage);
+/** Once each PE has stored its rows. */
+void tg_ci_operator_drop_tables(tg_ci_operator* op);
 
 #endif

@@ -127,11 +127,12 @@ static tg_status state_path(const tg_ci_problem* p, const char* path, unsigned s
 }
 
 tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, double interval_s,
-                              int states, tg_ci_restart* out) {
+                              int states, bool look, tg_ci_restart* out) {
   facts f = {0};
   char state[PATH_SIZE];
   *out = (tg_ci_restart){.problem = problem, .path = path, .interval_s = interval_s};
   out->digest = describe(problem, states, &f);
+  if (!look) return TG_OK;
   out->goes_on = tg_path_exists(path);
   if (out->goes_on) {
     tg_text_file file;
@@ -170,6 +171,17 @@ typedef struct watch {
   bool found_kept; /* the state with all states found is on disk */
 } watch;
 
+static bool is_first(const tg_ci_restart* r) { return !r->world || tg_world_pe(r->world) == 0; }
+
+static tg_status agree(const tg_ci_restart* r, tg_status status) {
+  return r->world ? tg_world_agree(r->world, status) : status;
+}
+
+/* What the first PE has found out. */
+static tg_status tell(const tg_ci_restart* r, bool* what) {
+  return r->world ? tg_world_broadcast(r->world, 0, what, sizeof *what) : TG_OK;
+}
+
 /* At most a twentieth of the time goes into writing. */
 static tg_status save(watch* w, const tg_eigen_solver* solver) {
   const double start = tg_time_now();
@@ -182,7 +194,7 @@ static tg_status save(watch* w, const tg_eigen_solver* solver) {
 /* A full disk now may have room next time, and hours of work are worth more than a state of them:
  * the run goes on, and the state on disk stays the one before. */
 static void save_or_warn(watch* w, const tg_eigen_solver* solver) {
-  if (save(w, solver) != TG_OK && w->restart->warn)
+  if (save(w, solver) != TG_OK && w->restart->warn && is_first(w->restart))
     w->restart->warn(w->restart->context, tg_last_error());
 }
 
@@ -190,7 +202,9 @@ static tg_status watched(void* context, const tg_eigen_progress* progress,
                          tg_eigen_solver* solver) {
   watch* w = context;
   const bool found = progress->phase == TG_EIGEN_VERIFY;
-  if (progress->phase != TG_EIGEN_DONE && ((found && !w->found_kept) || tg_time_now() >= w->next)) {
+  bool due = (found && !w->found_kept) || tg_time_now() >= w->next;
+  TG_TRY(tell(w->restart, &due));
+  if (progress->phase != TG_EIGEN_DONE && due) {
     save_or_warn(w, solver);
     w->found_kept = found;
   }
@@ -229,8 +243,9 @@ tg_status tg_ci_restart_solve(const tg_ci_restart* restart, size_t sector,
   with.progress = watched;
   with.interrupted = stop_asked;
   with.context = &w;
-  const bool saved = restart->goes_on && tg_path_exists(path);
-  if (saved) TG_TRY(adapt(path, &with));
+  bool saved = restart->goes_on && tg_path_exists(path);
+  TG_TRY(tell(restart, &saved));
+  if (saved) TG_TRY(agree(restart, adapt(path, &with)));
   TG_TRY(tg_eigen_create(&marked, &with, &solver));
   if (saved) TG_TRY_GOTO(tg_eigen_load(solver, path), done);
   status = tg_eigen_run(solver);

@@ -11,6 +11,7 @@
 #define TG_CI_RESTART_H
 
 #include "ci/problem.h"
+#include "comm/world.h"
 #include "eigen/eigen.h"
 
 typedef struct tg_ci_restart {
@@ -24,16 +25,19 @@ typedef struct tg_ci_restart {
    * the interval. NULL: nobody. */
   void (*warn)(void* context, const char* words);
   void* context;
+  tg_world* world; /* of the PEs that share a sector; the first decides. NULL: one */
 } tg_ci_restart;
 
-/** Looks for the file. There: checks that it is of this problem (TG_ERR_INPUT says what differs).
- * Not there: writes it. states: asked for in each sector. */
+/** Looks for the file, or with look false, for a process that is not the first of several, at the
+ * problem alone: the caller then sets goes_on. There: checks that it is of this problem
+ * (TG_ERR_INPUT says what differs). Not there: writes it. states: asked for in each sector. */
 tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, double interval_s,
-                              int states, tg_ci_restart* out);
+                              int states, bool look, tg_ci_restart* out);
 
 enum { TG_CI_RESTART_ROUNDS = 6 };
 
-/** tg_eigen_solve for a sector (and round), from its saved state where there is one. */
+/** tg_eigen_solve for a sector (and round), from its saved state where there is one. Collective
+ * over the PEs of restart's world. */
 tg_status tg_ci_restart_solve(const tg_ci_restart* restart, size_t sector,
                               const tg_eigen_problem* problem, const tg_eigen_params* params,
                               tg_eigen_result* out);

@@ -16,9 +16,10 @@
 #include "base/timer.h"
 #include "ci/label.h"
 #include "ci/lift.h"
+#include "ci/pes.h"
 #include "ci/restart.h"
 
-enum { USUAL_STATES = 10, USUAL_RESTART_S = 900 };
+enum { USUAL_STATES = 10, USUAL_RESTART_S = 900, USUAL_DEADLINE_S = 86400 };
 
 /* How far the next higher J or S is lifted at first, MeV or Ha (lift.h). */
 static const double first_lift[] = {[TG_CI_NUCLEUS] = 10, [TG_CI_MOLECULE] = 2};
@@ -31,6 +32,7 @@ typedef struct run {
   const tg_ci_solve_params* params;
   uint64_t memory; /* that is left beside the results of earlier sectors */
   size_t sector;   /* at work */
+  tg_ci_pes pes;
   tg_ci_restart restart;
 } run;
 
@@ -49,6 +51,8 @@ void tg_ci_spectrum_free(tg_ci_spectrum* spectrum) {
   for (size_t s = 0; spectrum->sectors && s < spectrum->sector_count; s++) {
     tg_ci_space_free(spectrum->sectors[s].space);
     tg_eigen_result_free(&spectrum->sectors[s].result);
+    tg_free(spectrum->sectors[s].shares);
+    tg_ci_distribution_free(&spectrum->sectors[s].need.split);
   }
   tg_free(spectrum->sectors);
   tg_free(spectrum->levels);
@@ -73,10 +77,12 @@ size_t tg_ci_level_nth(const tg_ci_spectrum* spectrum, size_t level) {
 
 /* ---- memory ---- */
 
-static uint64_t memory_of(const tg_ci_solve_params* params) {
+/* Processes of a machine share what it has free. */
+static uint64_t memory_of(const tg_ci_solve_params* params, const tg_ci_pes* pes) {
   const uint64_t free = tg_memory_free();
+  const int sharers = pes->world ? tg_world_node_pe_count(pes->world) : 1;
   if (params->memory) return params->memory;
-  return free == UINT64_MAX ? free : (uint64_t)(0.8 * (double)free);
+  return free == UINT64_MAX ? free : (uint64_t)(0.8 * (double)free) / (uint64_t)sharers;
 }
 
 /* What was freed is there for what comes, and must not be counted twice. */
@@ -90,13 +96,33 @@ static tg_status no_product(void* context, int k, const double* x, double* y, si
   return tg_fail(TG_ERR_INTERNAL, "an estimate multiplies nothing");
 }
 
-static tg_eigen_params eigen_params(const run* r, const tg_ci_need* need, uint64_t memory) {
+/* Vectors multiplied at once: of several PEs it is settled before, as room for x is. */
+static int block_of(const run* r, const tg_ci_need* need) {
+  if (need->block || r->pes.count == 1) return need->block;
+  return r->problem->kind == TG_CI_NUCLEUS || need->states < 2 ? 2
+         : need->states < 4                                    ? need->states
+                                                               : 4;
+}
+
+/* What several PEs have of vectors besides the eigen-solver's: x of an exchange in each, and the
+ * states as a whole at the end, while one of them is gathered. */
+static uint64_t shared_vectors(const run* r, const tg_ci_need* need, uint64_t dimension) {
+  if (r->pes.count == 1) return 0;
+  return (uint64_t)r->pes.local * tg_ci_exchange_bytes(dimension, block_of(r, need)) +
+         ((uint64_t)need->states + 1) * dimension * sizeof(double);
+}
+
+/* Of one PE. memory: what this process may take for vectors. */
+static tg_eigen_params eigen_params(const run* r, const tg_ci_need* need, uint64_t dimension,
+                                    uint64_t memory) {
+  const uint64_t shared = shared_vectors(r, need, dimension);
+  memory = (memory > shared ? memory - shared : 1) / (uint64_t)r->pes.local;
   tg_eigen_params e = tg_eigen_defaults();
   e.states = need->states;
-  e.block = need->block;
+  e.block = block_of(r, need);
   e.method = r->problem->kind == TG_CI_MOLECULE ? TG_EIGEN_DAVIDSON : TG_EIGEN_LANCZOS;
   e.tolerance = tg_ci_tolerance(r->problem->kind, r->params->tolerance);
-  e.threads = r->params->threads;
+  e.threads = r->pes.threads;
   e.check = r->params->check;
   /* beyond 4 GiB a quarter of the room is left to the operator */
   const uint64_t usual = (uint64_t)4 << 30, large = memory - memory / 4;
@@ -111,7 +137,11 @@ static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dim
                               uint64_t* bytes) {
   const uint64_t others = need->space + need->tables;
   const uint64_t room = r->memory > others ? r->memory - others : 0;
-  const tg_eigen_problem problem = {.n = (size_t)dimension, .apply = no_product};
+  /* rows of equal numbers of elements are not of equal numbers of states */
+  const uint64_t rows =
+      r->pes.count == 1 ? dimension : dimension / (uint64_t)r->pes.count * 11 / 10;
+  const tg_eigen_problem problem = {
+      .n = (size_t)(rows ? rows : 1), .n_total = (size_t)dimension, .apply = no_product};
   if (room == 0 || dimension > room / sizeof(double))
     return tg_fail(
         TG_ERR_MACHINE,
@@ -119,9 +149,11 @@ static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dim
         "used; truncate it (nmax) or allow more memory",
         dimension == UINT64_MAX ? "more than " : "", (double)dimension, 8e-9 * (double)dimension,
         1e-9 * (double)r->memory);
-  tg_eigen_params e = eigen_params(r, need, room);
+  const tg_eigen_params e = eigen_params(r, need, dimension, room);
   *bytes = tg_eigen_bytes(&problem, &e);
-  return *bytes ? TG_OK : TG_ERR_MACHINE; /* the message is set */
+  if (!*bytes) return TG_ERR_MACHINE; /* the message is set */
+  *bytes = *bytes * (uint64_t)r->pes.local + shared_vectors(r, need, dimension);
+  return TG_OK;
 }
 
 static tg_ci_space_params space_of(const tg_ci_problem* problem, unsigned symmetry) {
@@ -160,7 +192,9 @@ static tg_ci_operator_params operator_params(const run* r, const tg_ci_need* nee
   return (tg_ci_operator_params){.storage = r->params->storage,
                                  .memory = r->memory > others ? r->memory - others : 1,
                                  .later = need->vectors,
-                                 .threads = r->params->threads};
+                                 .threads = r->pes.threads,
+                                 .pes = r->pes.count,
+                                 .local = r->pes.local};
 }
 
 /* The vectors leave room for the tables, which are known once the strings are there. */
@@ -217,7 +251,8 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
       .context = op,
       .apply = multiply,
       .diagonal = r->problem->kind == TG_CI_MOLECULE ? tg_ci_operator_diagonal(op) : NULL};
-  tg_eigen_params e = eigen_params(r, &s->need, r->memory - s->need.space - s->need.tables);
+  tg_eigen_params e =
+      eigen_params(r, &s->need, s->space->dimension, r->memory - s->need.space - s->need.tables);
   if (r->params->progress) e.progress = report;
   if (r->params->interrupted) e.interrupted = stop_asked;
   e.context = r;
@@ -226,20 +261,52 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   return tg_eigen_solve(&problem, &e, &s->result);
 }
 
+/* The same by several PEs. */
+static tg_status find_shared(run* r, tg_ci_operator* op, tg_ci_sector* s) {
+  const uint64_t others = s->need.space + s->need.tables;
+  const tg_ci_shared_solve what = {
+      .problem = r->problem,
+      .params = r->params,
+      .sector = r->sector,
+      .op = op,
+      .eigen = eigen_params(r, &s->need, s->space->dimension,
+                            r->memory > others ? r->memory - others : 1),
+      .restart = r->params->restart ? &r->restart : NULL,
+      .out = s};
+  TG_TRY(tg_ci_solve_shared(&r->pes, &what));
+  uint64_t stored = 0;
+  for (int p = 0; p < s->pe_count; p++) stored += s->shares[p].stored;
+  s->need.facts.stored = stored;
+  return TG_OK;
+}
+
+/* Processes may have come to different choices, as they have different memory. */
+static tg_status settle_choices(run* r, tg_ci_operator* op, tg_ci_need* need) {
+  need->facts = tg_ci_operator_facts_of(op);
+  int64_t stored = need->facts.storage == TG_CI_STORAGE_STORED;
+  TG_TRY(tg_ci_pes_least(&r->pes, &stored));
+  if (!stored) tg_ci_operator_set_storage(op, TG_CI_STORAGE_FLY);
+  need->facts = tg_ci_operator_facts_of(op);
+  choose_block(r, need);
+  int64_t block = need->block;
+  TG_TRY(tg_ci_pes_least(&r->pes, &block));
+  need->block = (int)block;
+  return TG_OK;
+}
+
 /* Steps 2 and 3 with this operator, whose states are those of H. */
 static tg_status diagonalise(run* r, const tg_ci_hamiltonian* h, tg_ci_sector* s) {
   tg_ci_operator* op = NULL;
   const double start = tg_time_now();
   tg_status status = TG_OK;
-  TG_TRY(need_of_tables(r, h, s->space, &s->need));
+  TG_TRY(tg_ci_pes_agree(&r->pes, need_of_tables(r, h, s->space, &s->need)));
   const tg_ci_operator_params params = operator_params(r, &s->need);
-  TG_TRY_GOTO(tg_ci_operator_create(h, s->space, &params, &op), done);
-  s->need.facts = tg_ci_operator_facts_of(op);
-  choose_block(r, &s->need);
+  TG_TRY_GOTO(tg_ci_pes_agree(&r->pes, tg_ci_operator_create(h, s->space, &params, &op)), done);
+  TG_TRY_GOTO(settle_choices(r, op, &s->need), done);
   set_peak(&s->need);
   const double made = tg_time_now();
   s->setup_s += made - start;
-  status = find_states(r, op, s);
+  status = r->pes.count > 1 ? find_shared(r, op, s) : find_states(r, op, s);
   s->solve_s += tg_time_now() - made;
 done:
   tg_ci_operator_free(op);
@@ -254,17 +321,19 @@ static tg_status diagonalise_one_spin(run* r, tg_ci_sector* s) {
                                  .squared = p->label[TG_CI_LABEL_J],
                                  .value = j * (j + 1),
                                  .space = s->space,
-                                 .threads = r->params->threads};
+                                 .threads = r->pes.threads};
   double strength = first_lift[p->kind] / (2 * j + 2);
   for (int round = 0; round < TG_CI_RESTART_ROUNDS; round++) {
     tg_ci_hamiltonian* search = NULL;
     r->restart.round = round;
     bool pure = false;
-    TG_TRY(tg_ci_lift(&lifting, strength, &search));
+    TG_TRY(tg_ci_pes_agree(&r->pes, tg_ci_lift(&lifting, strength, &search)));
     tg_status status = diagonalise(r, search, s);
     tg_ci_hamiltonian_free(search);
     TG_TRY(status);
-    TG_TRY(tg_ci_lift_finish(&lifting, &s->result, &pure));
+    if (tg_ci_pes_lead(&r->pes)) status = tg_ci_lift_finish(&lifting, &s->result, &pure);
+    TG_TRY(tg_ci_pes_agree(&r->pes, status));
+    TG_TRY(tg_ci_pes_tell(&r->pes, &pure, sizeof pure));
     if (pure) return TG_OK;
     tg_eigen_result_free(&s->result);
     strength *= 4;
@@ -279,13 +348,16 @@ static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
   tg_ci_sector* s = &spectrum->sectors[r->sector];
   double start = tg_time_now();
   note_process(&s->need);
-  TG_TRY(need_of_space(r, &s->need)); /* 1 */
+  TG_TRY(tg_ci_pes_agree(&r->pes, need_of_space(r, &s->need))); /* 1 */
   const tg_ci_space_params space = space_of(r->problem, s->need.symmetry);
-  TG_TRY(tg_ci_space_make(r->problem->h, &space, &s->space)); /* 2 */
+  tg_status status = tg_ci_space_make(r->problem->h, &space, &s->space); /* 2 */
+  TG_TRY(tg_ci_pes_agree(&r->pes, status));
   s->setup_s = tg_time_now() - start;
   TG_TRY(r->problem->two_j < 0 ? diagonalise(r, r->problem->h, s) : diagonalise_one_spin(r, s));
   start = tg_time_now();
-  TG_TRY(tg_ci_label_levels(r->problem, r->params->threads, r->sector, spectrum)); /* 4, 5 */
+  if (tg_ci_pes_lead(&r->pes)) /* 4, 5 */
+    status = tg_ci_label_levels(r->problem, r->pes.threads, r->sector, spectrum);
+  TG_TRY(tg_ci_pes_agree(&r->pes, status));
   s->labels_s = tg_time_now() - start;
   take_memory(r, results_bytes(r->problem, &s->need));
   return TG_OK;
@@ -360,54 +432,102 @@ static tg_status add_results(run* r, tg_ci_need* need) {
   return TG_OK;
 }
 
+/* PEs that are threads, or as many processes as if there were so many here. */
+static tg_ci_pes pes_here(const tg_ci_solve_params* params) {
+  const int count = params->pes > 1 ? params->pes : 1;
+  const bool processes = tg_ci_pes_are_processes(params->transport);
+  return (tg_ci_pes){.count = count,
+                     .local = processes ? 1 : count,
+                     .threads = params->threads,
+                     .deadline_s = params->deadline_s > 0 ? params->deadline_s : USUAL_DEADLINE_S};
+}
+
 tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
                                size_t sector, tg_ci_need* out) {
-  run r = {.problem = problem, .params = params, .memory = memory_of(params), .sector = sector};
+  run r = {.problem = problem, .params = params, .sector = sector, .pes = pes_here(params)};
   tg_ci_need need = {0};
   tg_ci_space* space = NULL;
+  r.memory = memory_of(params, &r.pes);
   note_process(&need);
   TG_TRY(add_results(&r, &need));
   TG_TRY(need_of_space(&r, &need));
   const tg_ci_space_params wanted = space_of(problem, need.symmetry);
   TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));
   tg_status status = need_of_tables(&r, problem->h, space, &need);
-  const tg_ci_operator_params of_operator = operator_params(&r, &need);
+  tg_ci_operator_params of_operator = operator_params(&r, &need);
+  of_operator.split = &need.split;
   if (status == TG_OK)
     status = tg_ci_operator_estimate(problem->h, space, &of_operator, &need.facts);
   tg_ci_space_free(space);
   TG_TRY(status);
   choose_block(&r, &need);
   set_peak(&need);
-  need.seconds = seconds_for(&need, threads_of(params));
+  need.seconds = seconds_for(&need, threads_of(params) * r.pes.count / r.pes.local);
   *out = need;
   return TG_OK;
 }
 
-tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* params,
-                      tg_ci_spectrum* out) {
+/* The first process looks for the restart file, and all go on or none. */
+static tg_status begin_restart(run* r) {
+  const tg_ci_solve_params* params = r->params;
+  const bool leads = tg_ci_pes_lead(&r->pes);
+  if (!params->restart) return TG_OK;
+  const double interval = params->restart_s > 0 ? params->restart_s : USUAL_RESTART_S;
+  TG_TRY(tg_ci_pes_agree(
+      &r->pes, tg_ci_restart_begin(r->problem, params->restart, interval,
+                                   tg_ci_usual_states(params->states), leads, &r->restart)));
+  TG_TRY(tg_ci_pes_tell(&r->pes, &r->restart.goes_on, sizeof r->restart.goes_on));
+  r->restart.warn = params->warn;
+  r->restart.context = params->context;
+  if (leads && r->restart.goes_on && params->goes_on)
+    params->goes_on(params->context, params->restart);
+  return TG_OK;
+}
+
+static tg_status solve_all(run* r, tg_ci_spectrum* out) {
   tg_status status = TG_OK;
   tg_ci_spectrum spectrum = {0};
-  run r = {.problem = problem, .params = params, .memory = memory_of(params)};
+  const tg_ci_problem* problem = r->problem;
   const double start = tg_time_now();
   size_t room = 0;
-  TG_TRY(check_states(problem, params, &room));
-  if (params->restart)
-    TG_TRY(tg_ci_restart_begin(problem, params->restart,
-                               params->restart_s > 0 ? params->restart_s : USUAL_RESTART_S,
-                               tg_ci_usual_states(params->states), &r.restart));
-  r.restart.warn = params->warn;
-  r.restart.context = params->context;
-  if (r.restart.goes_on && params->goes_on) params->goes_on(params->context, params->restart);
+  TG_TRY(check_states(problem, r->params, &room));
+  TG_TRY(begin_restart(r));
   TG_TRY_GOTO(TG_ALLOCATE(problem->sector_count, "sectors", &spectrum.sectors), failed);
   spectrum.sector_count = problem->sector_count;
   TG_TRY_GOTO(TG_ALLOCATE(room, "levels", &spectrum.levels), failed);
-  for (r.sector = 0; r.sector < problem->sector_count; r.sector++)
-    TG_TRY_GOTO(solve_sector(&r, &spectrum), failed);
-  qsort(spectrum.levels, spectrum.level_count, sizeof *spectrum.levels, by_energy);
+  for (r->sector = 0; r->sector < problem->sector_count; r->sector++)
+    TG_TRY_GOTO(solve_sector(r, &spectrum), failed);
+  if (spectrum.level_count)
+    qsort(spectrum.levels, spectrum.level_count, sizeof *spectrum.levels, by_energy);
   spectrum.seconds = tg_time_now() - start;
   *out = spectrum;
   return TG_OK;
 failed:
   tg_ci_spectrum_free(&spectrum);
   return status;
+}
+
+typedef struct process_context {
+  run* r;
+  tg_ci_spectrum* out;
+} process_context;
+
+static tg_status on_process(tg_world* world, void* context) {
+  process_context* c = context;
+  c->r->pes = tg_ci_pes_of_world(world, c->r->params->threads);
+  c->r->memory = memory_of(c->r->params, &c->r->pes);
+  return solve_all(c->r, c->out);
+}
+
+tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* params,
+                      tg_ci_spectrum* out) {
+  run r = {.problem = problem, .params = params, .pes = pes_here(params)};
+  if (tg_ci_pes_are_processes(params->transport)) {
+    const tg_world_params world = {
+        .transport = params->transport, .pe_count = params->pes, .deadline_s = r.pes.deadline_s};
+    process_context context = {&r, out};
+    return tg_world_run(&world, on_process, &context);
+  }
+  r.memory = memory_of(params, &r.pes);
+  return solve_all(&r, out);
 }

@@ -9,6 +9,7 @@
 
 #include "ci/operator.h"
 #include "ci/problem.h"
+#include "ci/share.h"
 #include "eigen/eigen.h"
 
 /** Start from tg_ci_solve_defaults(). */
@@ -19,8 +20,13 @@ typedef struct tg_ci_solve_params {
   uint64_t memory; /* bytes beyond what the process holds; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
   tg_eigen_check check;
-  const char* restart; /* a file to go on from, and to write (ci/restart.h). NULL: none */
-  double restart_s;    /* seconds between two states on disk, at least; 0: 900 */
+  int pes; /* processing elements that share a sector's states; 0: one, or of a transport
+              of processes all */
+  const char* transport; /* as tg_world_params has it; NULL: loop */
+  double deadline_s;     /* seconds that one waits for another; 0: a day, as shares differ by more
+                            than a short one where products take hours */
+  const char* restart;   /* a file to go on from, and to write (ci/restart.h). NULL: none */
+  double restart_s;      /* seconds between two states on disk, at least; 0: 900 */
 
   /** Between two steps of the eigen-solver. May be NULL. A failure ends the run. */
   tg_status (*progress)(void* context, const tg_ci_problem* problem, size_t sector,
@@ -44,6 +50,7 @@ typedef struct tg_ci_need {
   uint64_t vectors; /* bytes of the eigen-solver */
   uint64_t peak;    /* bytes of all at once */
   tg_ci_operator_facts facts;
+  tg_ci_distribution split; /* of an estimate for several PEs; the caller's */
   double seconds; /* wall time, roughly: by rates of one machine (docs/performance.md), idle */
 } tg_ci_need;
 
@@ -52,6 +59,8 @@ typedef struct tg_ci_sector {
   tg_ci_space* space;
   tg_eigen_result result;            /* values in MeV or Ha, vectors in the order of the space */
   double setup_s, solve_s, labels_s; /* wall time */
+  int pe_count;                      /* that shared it; 0: one had all */
+  tg_ci_share_facts* shares;         /* [pe_count] */
 } tg_ci_sector;
 
 typedef struct tg_ci_level {
@@ -82,7 +91,11 @@ double tg_ci_tolerance(tg_ci_kind kind, double asked);
 tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_params* params,
                                size_t sector, tg_ci_need* out);
 
-/** TG_ERR_INPUT where more states are asked for than all sectors have (of a smaller sector all are
+/** Collective over the processes of a transport of processes, which all bring the same problem:
+ * states and levels are the first one's, the others' are empty, and they call back for
+ * interruptions alone.
+ *
+ * TG_ERR_INPUT where more states are asked for than all sectors have (of a smaller sector all are
  * found); TG_ERR_MACHINE where memory does not do, before anything of that size is allocated;
  * TG_ERR_NUMERICS, TG_ERR_INTERRUPTED from the eigen-solver. */
 tg_status tg_ci_solve(const tg_ci_problem* problem, const tg_ci_solve_params* params,

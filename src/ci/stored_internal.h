@@ -14,4 +14,22 @@ void tg_ci_stored_finish(tg_ci_stored* s);
 /** Room for counts[r * stride] elements in each row, and begin. */
 tg_status tg_ci_tile_allocate(tg_ci_tile* tile, size_t rows, const uint32_t* counts, size_t stride);
 
+/** The elements of a row, with the columns' numbers in the whole matrix. */
+typedef struct tg_ci_row_list {
+  uint64_t* column;
+  double* value;
+  size_t count, column_room, value_room;
+} tg_ci_row_list;
+
+typedef struct tg_ci_row_place {
+  const tg_ci_fly* f;
+  size_t block;
+  size_t i, j;    /* within the classes */
+  uint64_t least; /* columns below are not wanted; 0: all are */
+} tg_ci_row_place;
+
+/** All but the diagonal's, from the tables of jumps, into list, which keeps its room. */
+tg_status tg_ci_row_find(const tg_ci_row_place* place, tg_ci_row_list* list);
+void tg_ci_row_list_free(tg_ci_row_list* list);
+
 #endif

@@ -13,21 +13,7 @@
 #include "ci/jumps.h"
 #include "ci/stored_internal.h"
 
-/* The elements of a row, with the columns' numbers in the whole matrix. */
-typedef struct row_list {
-  uint64_t* column;
-  double* value;
-  size_t count, column_room, value_room;
-} row_list;
-
-typedef struct row_place {
-  const tg_ci_fly* f;
-  size_t block;
-  size_t i, j;    /* within the classes */
-  uint64_t least; /* columns below are not wanted; 0: all are */
-} row_place;
-
-static tg_status put(row_list* list, uint64_t column, double value) {
+static tg_status put(tg_ci_row_list* list, uint64_t column, double value) {
   if (list->count == list->column_room) {
     TG_TRY(TG_RESERVE(list->count + 1, "row of the matrix", &list->column, &list->column_room));
     TG_TRY(TG_RESERVE(list->column_room, "row of the matrix", &list->value, &list->value_room));
@@ -38,7 +24,7 @@ static tg_status put(row_list* list, uint64_t column, double value) {
 }
 
 /* A block that holds wanted columns; NULL where there is none. */
-static const tg_ci_block* block_at(const row_place* r, size_t a, size_t b) {
+static const tg_ci_block* block_at(const tg_ci_row_place* r, size_t a, size_t b) {
   const size_t number = tg_ci_space_block(r->f->space, a, b);
   if (number == SIZE_MAX || (r->least > 0 && number < r->block)) return NULL;
   return &r->f->space->blocks[number];
@@ -64,7 +50,7 @@ static double field(const tg_ci_fly* f, int species, uint32_t code, const uint16
 }
 
 /* One species moves alone. Jumps and the rows of its matrix rise, so they are merged. */
-static tg_status alone(const row_place* r, int species, row_list* out) {
+static tg_status alone(const tg_ci_row_place* r, int species, tg_ci_row_list* out) {
   const tg_ci_fly* f = r->f;
   const tg_ci_block* block = &f->space->blocks[r->block];
   const size_t class = species ? block->b : block->a, row = species ? r->j : r->i;
@@ -94,7 +80,7 @@ static tg_status alone(const row_place* r, int species, row_list* out) {
   return TG_OK;
 }
 
-static tg_status both(const row_place* r, row_list* out) {
+static tg_status both(const tg_ci_row_place* r, tg_ci_row_list* out) {
   static const double signs[2] = {1, -1};
   const tg_ci_fly* f = r->f;
   const tg_ci_block* block = &f->space->blocks[r->block];
@@ -125,14 +111,26 @@ static tg_status both(const row_place* r, row_list* out) {
   return TG_OK;
 }
 
+tg_status tg_ci_row_find(const tg_ci_row_place* r, tg_ci_row_list* out) {
+  out->count = 0;
+  TG_TRY(alone(r, 0, out));
+  TG_TRY(alone(r, 1, out));
+  return both(r, out);
+}
+
+void tg_ci_row_list_free(tg_ci_row_list* list) {
+  TG_FREE(list->column);
+  TG_FREE(list->value);
+}
+
 /* Elements of a row: counts[column's chunk] of them. */
-static void count_row(const tg_ci_stored* s, const row_list* list, uint32_t* counts) {
+static void count_row(const tg_ci_stored* s, const tg_ci_row_list* list, uint32_t* counts) {
   for (size_t e = 0; e < list->count; e++) counts[list->column[e] >> s->shift]++;
 }
 
 /* Into their tiles. tiles: of the row's chunk, by the column's; next: [chunks], scratch. */
-static void fill_row(const tg_ci_stored* s, const row_list* list, size_t row, size_t first_chunk,
-                     tg_ci_tile* tiles, uint32_t* next) {
+static void fill_row(const tg_ci_stored* s, const tg_ci_row_list* list, size_t row,
+                     size_t first_chunk, tg_ci_tile* tiles, uint32_t* next) {
   for (size_t c = first_chunk; c < s->chunks; c++)
     next[c] = tiles[c].begin ? tiles[c].begin[row] : 0;
   for (size_t e = 0; e < list->count; e++) {
@@ -145,11 +143,11 @@ static void fill_row(const tg_ci_stored* s, const row_list* list, size_t row, si
 
 /* The rows of one chunk, counted or filled. counts: [rows, chunks], or [chunks] to fill. */
 static tg_status chunk_rows(const tg_ci_fly* f, const tg_ci_stored* s, size_t chunk, bool fill,
-                            uint32_t* counts, row_list* list) {
+                            uint32_t* counts, tg_ci_row_list* list) {
   const uint64_t first = (uint64_t)chunk * s->chunk;
   const size_t rows = tg_ci_stored_rows(s, chunk), first_chunk = s->full ? 0 : chunk;
   tg_ci_tile* tiles = tg_ci_stored_tile(s, chunk, 0);
-  row_place r = {.f = f, .block = tg_ci_space_block_of(f->space, first)};
+  tg_ci_row_place r = {.f = f, .block = tg_ci_space_block_of(f->space, first)};
   for (size_t n = 0; n < rows; n++) {
     const uint64_t state = first + n;
     const tg_ci_block* block = &f->space->blocks[r.block];
@@ -158,10 +156,7 @@ static tg_status chunk_rows(const tg_ci_fly* f, const tg_ci_stored* s, size_t ch
     r.i = (size_t)((state - block->offset) / block->columns);
     r.j = (size_t)((state - block->offset) % block->columns);
     r.least = s->full ? 0 : state + 1;
-    list->count = 0;
-    TG_TRY(alone(&r, 0, list));
-    TG_TRY(alone(&r, 1, list));
-    TG_TRY(both(&r, list));
+    TG_TRY(tg_ci_row_find(&r, list));
     if (fill)
       fill_row(s, list, n, first_chunk, tiles, counts);
     else
@@ -173,7 +168,7 @@ static tg_status chunk_rows(const tg_ci_fly* f, const tg_ci_stored* s, size_t ch
 static tg_status chunk_make(const tg_ci_fly* f, const tg_ci_stored* s, size_t chunk) {
   tg_status status = TG_OK;
   const size_t rows = tg_ci_stored_rows(s, chunk);
-  row_list list = {0};
+  tg_ci_row_list list = {0};
   uint32_t* counts = NULL;
   TG_TRY_GOTO(TG_ALLOCATE(s->chunks * rows, "counts of elements", &counts), done);
   TG_TRY_GOTO(chunk_rows(f, s, chunk, false, counts, &list), done);
@@ -183,8 +178,7 @@ static tg_status chunk_make(const tg_ci_fly* f, const tg_ci_stored* s, size_t ch
   status = chunk_rows(f, s, chunk, true, counts, &list);
 done:
   TG_FREE(counts);
-  TG_FREE(list.column);
-  TG_FREE(list.value);
+  tg_ci_row_list_free(&list);
   return status;
 }
 

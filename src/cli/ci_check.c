@@ -133,6 +133,14 @@ static void print_dimensions(const tg_ci_problem* p) {
   }
 }
 
+/* How PEs would share the states. */
+static void print_split(const tg_ci_distribution* d) {
+  for (int pe = 0; pe < d->pe_count; pe++)
+    printf("  PE %d: %llu states, %.0f matrix elements\n", pe,
+           (unsigned long long)(d->first[pe + 1] - d->first[pe]), d->elements[pe]);
+  if (d->pe_count) printf("  imbalance %.2f %%\n", 100 * tg_ci_distribution_imbalance(d));
+}
+
 /* What solve would take, or why it could not. */
 static void print_need(const tg_cli_ci_job* job, size_t sector) {
   const tg_ci_problem* p = &job->problem;
@@ -150,6 +158,8 @@ static void print_need(const tg_cli_ci_job* job, size_t sector) {
       (unsigned long long)n.facts.pairs,
       n.facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly", n.states,
       1e-6 * (double)n.peak, fmax(n.seconds, 0.01));
+  print_split(&n.split);
+  tg_ci_distribution_free(&n.split);
 }
 
 static void print(const tg_cli_ci_job* job) {
@@ -213,6 +223,19 @@ static void json_model(const tg_ci_input* input, tg_json* json) {
   tg_json_close_array(json);
 }
 
+static void json_split(const tg_ci_distribution* d, tg_json* json) {
+  if (!d->pe_count) return;
+  tg_json_open_array(json, "processing_elements");
+  for (int pe = 0; pe < d->pe_count; pe++) {
+    tg_json_open_object(json, NULL);
+    tg_json_int(json, "states", (long long)(d->first[pe + 1] - d->first[pe]));
+    tg_json_double(json, "elements", d->elements[pe]);
+    tg_json_close_object(json);
+  }
+  tg_json_close_array(json);
+  tg_json_double(json, "imbalance", tg_ci_distribution_imbalance(d));
+}
+
 static void json_space(const tg_cli_ci_job* job, tg_json* json) {
   const tg_ci_problem* p = &job->problem;
   tg_json_open_array(json, "dimensions");
@@ -240,6 +263,8 @@ static void json_space(const tg_cli_ci_job* job, tg_json* json) {
       tg_json_int(json, "states", n.states);
       tg_json_double(json, "peak_bytes_estimated", (double)n.peak);
       tg_json_double(json, "seconds_estimated", n.seconds);
+      json_split(&n.split, json);
+      tg_ci_distribution_free(&n.split);
     }
     tg_json_close_object(json);
   }

@@ -15,6 +15,7 @@ tg_cli_ci_options tg_cli_ci_defaults(void) {
                              .check = "auto",
                              .states = TG_CI_UNSET,
                              .threads = TG_CI_UNSET,
+                             .pes = TG_CI_UNSET,
                              .memory_gb = -1,
                              .tolerance = -1,
                              .problem = problem};
@@ -70,6 +71,12 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
     return tg_fail(TG_ERR_INPUT, "--memory %g: gigabytes, above 0, were expected", o->memory_gb);
   if (o->tolerance != -1 && !(o->tolerance > 0))
     return tg_fail(TG_ERR_INPUT, "--tolerance %g: a number above 0 was expected", o->tolerance);
+  if (o->pes != TG_CI_UNSET && o->pes < 1)
+    return tg_fail(TG_ERR_INPUT,
+                   "--pe %d: a number of processing elements, at least 1, was "
+                   "expected",
+                   o->pes);
+  if (o->pes != TG_CI_UNSET) solve->pes = o->pes;
   if (o->states != TG_CI_UNSET) solve->states = o->states;
   if (o->threads != TG_CI_UNSET) solve->threads = o->threads;
   if (o->memory_gb != -1) solve->memory = (uint64_t)(1e9 * o->memory_gb);

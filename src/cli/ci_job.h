@@ -18,7 +18,7 @@ typedef struct tg_cli_ci_options {
   tg_cli_list inputs, formats;
   const char *scale, *parity, *storage, *check;
   const char *j, *spin; /* text of 2 problem.two_j */
-  int states, threads;
+  int states, threads, pes;
   double memory_gb, tolerance;
   tg_ci_problem_params problem;
 } tg_cli_ci_options;
@@ -107,8 +107,10 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
   {"storage", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, storage), "auto|stored|fly",                \
    "keep the Hamiltonian's elements, or compute them again for each product (default auto)",       \
    false},                                                                                         \
+  {"pe", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, pes), "N",                                          \
+   "processing elements that share the states (default: the launcher's, or 1)", false},            \
   {"threads", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, threads), "N",                                 \
-   "OpenMP threads (default: all processors)", false},                                             \
+   "OpenMP threads of this process (default: all processors)", false},                             \
   {"memory", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, memory_gb), "GB",                            \
    "that the program may take in all (default: 80 % of what is free)", false}
 /* clang-format on */

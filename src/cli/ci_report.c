@@ -40,6 +40,24 @@ double tg_cli_ci_complete_to(const tg_cli_ci_job* job, const tg_ci_spectrum* spe
 
 /* ---- for people ---- */
 
+/* How several PEs share a sector's rows, and what of their exchange was not hidden. */
+static void print_shares(FILE* out, const tg_ci_sector* s) {
+  double most = 0, sum = 0, exposed = 0, product = 0;
+  for (int p = 0; p < s->pe_count; p++) {
+    const tg_ci_share_facts* share = &s->shares[p];
+    sum += share->elements;
+    most = fmax(most, share->elements);
+    exposed = fmax(exposed, share->exchange.exposed_s);
+    product = fmax(product, share->product_s);
+    fprintf(out, "  PE %d: %llu states, %.0f matrix elements; reads %llu states of others\n", p,
+            (unsigned long long)share->rows, share->elements,
+            (unsigned long long)share->exchange.needed);
+  }
+  if (s->pe_count)
+    fprintf(out, "  imbalance %.2f %%; %.2f s in products, of which %.2f s waiting for others\n",
+            sum > 0 ? 100 * (most * s->pe_count / sum - 1) : 0, product, exposed);
+}
+
 static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum) {
   const tg_ci_problem* p = &job->problem;
   char words[256], symmetry[64];
@@ -153,6 +171,7 @@ void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* 
     print_completeness(out, &sector->result.check);
     fprintf(out, "\n  %.2f s to set up, %.2f s for %lld products, %.2f s for labels\n",
             sector->setup_s, sector->solve_s, (long long)sector->result.products, sector->labels_s);
+    print_shares(out, sector);
   }
   fprintf(out, "%zu level%s in %.2f s\n", spectrum->level_count,
           spectrum->level_count == 1 ? "" : "s", spectrum->seconds);
@@ -194,6 +213,25 @@ static void json_level(tg_json* json, const tg_ci_problem* p, const tg_ci_spectr
   tg_json_close_object(json);
 }
 
+static void json_shares(tg_json* json, const tg_ci_sector* s) {
+  tg_json_open_array(json, "processing_elements");
+  for (int p = 0; p < s->pe_count; p++) {
+    const tg_ci_share_facts* share = &s->shares[p];
+    tg_json_open_object(json, NULL);
+    tg_json_int(json, "states", (long long)share->rows);
+    tg_json_double(json, "elements", share->elements);
+    tg_json_int(json, "stored", (long long)share->stored);
+    tg_json_int(json, "reads_of_others", (long long)share->exchange.needed);
+    tg_json_double(json, "sent_bytes", (double)share->exchange.sent);
+    tg_json_int(json, "exchanges", share->exchange.turns);
+    tg_json_double(json, "product_s", share->product_s);
+    tg_json_double(json, "push_s", share->exchange.push_s);
+    tg_json_double(json, "exposed_s", share->exchange.exposed_s);
+    tg_json_close_object(json);
+  }
+  tg_json_close_array(json);
+}
+
 static void json_sector(tg_json* json, const tg_ci_problem* p, const tg_ci_sector* s) {
   const tg_eigen_completeness* c = &s->result.check;
   tg_json_open_object(json, NULL);
@@ -218,6 +256,7 @@ static void json_sector(tg_json* json, const tg_ci_problem* p, const tg_ci_secto
   tg_json_double(json, "solve_s", s->solve_s);
   tg_json_double(json, "product_s", s->result.times.product);
   tg_json_double(json, "labels_s", s->labels_s);
+  if (s->pe_count) json_shares(json, s);
   tg_json_close_object(json);
 }
 

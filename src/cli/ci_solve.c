@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/interrupt.h"
@@ -9,6 +11,7 @@
 #include "cli/ci_progress.h"
 #include "cli/ci_report.h"
 #include "cli/cli.h"
+#include "comm/world.h"
 
 enum { USUAL_CHECKPOINT = 15 }; /* minutes */
 
@@ -16,7 +19,8 @@ typedef struct fields {
   tg_cli_ci_options options;
   tg_cli_ci_observable_options observables;
   tg_cli_ci_output_options outputs;
-  double checkpoint_minutes;
+  double checkpoint_minutes, deadline_s;
+  const char* transport;
   bool json;
 } fields;
 
@@ -28,6 +32,12 @@ static const tg_cli_option options[] = {
      "look for levels that the run may have missed: where needed, by another run in any case, or "
      "not at all (default auto)",
      false},
+    {"transport", 0, TG_CLI_CHOICE, offsetof(fields, transport), "loop|mpi|socket",
+     "how processing elements talk: threads of this process, MPI, or TCP between processes that "
+     "TG_BOOTSTRAP brings together (default socket where that is set, mpi under mpirun, else loop)",
+     false},
+    {"deadline", 0, TG_CLI_DOUBLE, offsetof(fields, deadline_s), "SECONDS",
+     "a processing element that waits longer for another ends the run (default: a day)", false},
     TG_CLI_CI_OBSERVABLE_OPTIONS(fields, observables),
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print JSON", false},
     TG_CLI_CI_OUTPUT_OPTIONS(fields, outputs),
@@ -72,29 +82,71 @@ static tg_status note_precision(const tg_cli_ci_job* job, const tg_ci_spectrum* 
   return TG_OK;
 }
 
+/* What is told, and asked, while it works; of several processes the first one tells. */
+static void set_callbacks(const fields* f, const tg_cli_ci_outputs* outputs,
+                          tg_cli_ci_progress* progress, tg_ci_solve_params* solve) {
+  progress->lines = outputs->log;
+  solve->progress = progress->terminal || progress->lines ? tg_cli_ci_progress_show : NULL;
+  solve->interrupted = interrupted;
+  solve->warn = warn;
+  solve->context = progress;
+  solve->restart = *outputs->restart ? outputs->restart : NULL;
+  solve->restart_s = 60 * f->checkpoint_minutes;
+  solve->goes_on = goes_on;
+}
+
+/* What the first process does before the others go on with it, or fail as it did. */
+typedef struct first_part {
+  tg_status (*act)(void* context);
+  void* context;
+} first_part;
+
+static tg_status by_the_first(tg_world* world, void* context) {
+  const first_part* part = context;
+  return tg_world_agree(world, tg_world_pe(world) == 0 ? part->act(part->context) : TG_OK);
+}
+
+/* Collective over the processes that solve together. */
+static tg_status first_does(const tg_ci_solve_params* solve, tg_status (*act)(void* context),
+                            void* context) {
+  first_part part = {act, context};
+  if (!solve->transport || strcmp(solve->transport, "loop") == 0) return act(context);
+  const tg_world_params params = {.transport = solve->transport, .pe_count = solve->pes};
+  return tg_world_run(&params, by_the_first, &part);
+}
+
+/* Files and folders are one process's. */
+typedef struct beginning {
+  const fields* f;
+  const tg_cli_ci_job* job;
+  const tg_ci_observable_list* list;
+  tg_cli_ci_outputs* outputs;
+} beginning;
+
+static tg_status begin_outputs(void* context) {
+  const beginning* b = context;
+  return tg_cli_ci_outputs_begin(&b->f->outputs, b->job, b->list, b->outputs);
+}
+
 /* Levels, what --observables asks of them, and files. */
 static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* outputs) {
   tg_ci_spectrum spectrum = {0};
   tg_ci_observable_list list = {0};
   tg_ci_observable_params params;
-  tg_cli_ci_progress progress = {.terminal = isatty(STDERR_FILENO) ? stderr : NULL, .pause = 30};
+  const bool speaks = tg_cli_speaks();
+  tg_cli_ci_progress progress = {.terminal = speaks && isatty(STDERR_FILENO) ? stderr : NULL,
+                                 .pause = 30};
   tg_status status;
   TG_TRY_GOTO(
       tg_cli_ci_observables_open(&f->observables, &job->problem, NULL, &job->solve, &list, &params),
       done);
-  TG_TRY_GOTO(tg_cli_ci_outputs_begin(&f->outputs, job, &list, outputs), done);
+  beginning begin = {f, job, &list, outputs};
+  TG_TRY_GOTO(first_does(&job->solve, begin_outputs, &begin), done);
   TG_TRY_GOTO(tg_cli_ci_share_memory(true, &job->solve), done);
-  progress.lines = outputs->log;
-  job->solve.progress = progress.terminal || progress.lines ? tg_cli_ci_progress_show : NULL;
-  job->solve.interrupted = interrupted;
-  job->solve.warn = warn;
-  job->solve.context = &progress;
-  job->solve.restart = *outputs->restart ? outputs->restart : NULL;
-  job->solve.restart_s = 60 * f->checkpoint_minutes;
-  job->solve.goes_on = goes_on;
+  set_callbacks(f, outputs, &progress, &job->solve);
   status = tg_ci_solve(&job->problem, &job->solve, &spectrum);
   tg_cli_ci_progress_end(&progress);
-  if (status != TG_OK) goto done;
+  if (status != TG_OK || !speaks) goto done;
   const tg_ci_states states = {&job->problem, &spectrum};
   tg_cli_ci_first_failure first = {.status = TG_OK};
   tg_cli_ci_keep_failure(&first,
@@ -115,12 +167,19 @@ done:
   return status;
 }
 
+/* As a world would choose it. */
+static const char* transport_of(const fields* f) {
+  if (f->transport) return f->transport;
+  return getenv("TG_BOOTSTRAP") ? "socket" : tg_world_under_launcher() ? "mpi" : "loop";
+}
+
 static tg_status run(int argc, char** argv) {
-  fields f = {.options = tg_cli_ci_defaults(), .checkpoint_minutes = NAN};
+  fields f = {.options = tg_cli_ci_defaults(), .checkpoint_minutes = NAN, .deadline_s = NAN};
   static tg_cli_ci_job job;
   static tg_cli_ci_outputs outputs;
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
-  if (!tg_cli_speaks()) return TG_OK;
+  const char* transport = transport_of(&f);
+  if (strcmp(transport, "loop") == 0 && !tg_cli_speaks()) return TG_OK;
   if (!isnan(f.checkpoint_minutes) && !f.outputs.restart)
     return tg_fail(TG_ERR_INPUT,
                    "--checkpoint %g: there is no file to keep states in; give --restart FILE, too",
@@ -129,9 +188,14 @@ static tg_status run(int argc, char** argv) {
   if (!(f.checkpoint_minutes > 0))
     return tg_fail(TG_ERR_INPUT, "--checkpoint %g: minutes, more than 0, were expected",
                    f.checkpoint_minutes);
+  if (!isnan(f.deadline_s) && !(f.deadline_s > 0))
+    return tg_fail(TG_ERR_INPUT, "--deadline %g: seconds, more than 0, were expected",
+                   f.deadline_s);
   TG_TRY(tg_cli_ci_outputs_open(&f.outputs, argc, argv, &outputs));
   TG_TRY(tg_cli_ci_open(&f.options, true, &job));
-  if (!f.json)
+  job.solve.transport = transport;
+  job.solve.deadline_s = isnan(f.deadline_s) ? 0 : f.deadline_s;
+  if (!f.json && tg_cli_speaks())
     for (size_t i = 0; i < job.input.notes.count; i++)
       fprintf(stderr, "Note: %s\n", job.input.notes.line[i]);
   const tg_status status = solve(&f, &job, &outputs);
@@ -147,6 +211,9 @@ static const tg_cli_example examples[] = {
      "12C; table on the terminal, and everything as JSON"},
     {"throng ci solve -i usdb --protons 4 --neutrons 4 -o mg24 --wave mg24.h5",
      "24Mg; level scheme, JSON, observables, wave functions and log in a folder"},
+    {"throng ci solve -i usdb --protons 4 --neutrons 4 --pe 2",
+     "the states shared by two processing elements"},
+    {"mpirun -n 2 throng ci solve -i usdb --protons 4 --neutrons 4", "a process each"},
     {NULL, NULL},
 };
 
