@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "base/interrupt.h"
 #include "md/gpu_files.cuh"
 
+extern "C" {
+#include "base/interrupt.h"
+}
 extern "C" void tg_run_device_first_room(double room); /* md/device_run.h, which is not for C++ */
 
 /* The steps that a run went back to for more room, from its log. */

@@ -75,7 +75,7 @@ static void carve_state(tg_device_step* p, room* r, const tg_device_work* w) {
 
 /* Memory of the host that kernels read and write. */
 template <typename T>
-static tg_status allocate_shared(tg_device_step* p, size_t count, T** out) {
+static tg_status allocate_shared(size_t count, T** out) {
   TG_TRY(tg_cuda_host_status(cudaHostAlloc((void**)out, count * sizeof(T), cudaHostAllocMapped),
                              count * sizeof(T)));
   memset(*out, 0, count * sizeof(T));
@@ -102,9 +102,9 @@ static tg_status allocate(tg_device_step* p, const tg_device_step_params* params
   r.used = 0;
   carve_state(p, &r, params->work);
   TG_TRY(carve_lists(p, &r, params));
-  TG_TRY(allocate_shared(p, TG_STEP_RECORDS, &p->record));
-  TG_TRY(allocate_shared(p, TG_DEVICE_IN_FLIGHT, &p->report));
-  TG_TRY(allocate_shared(p, (size_t)TG_STEP_NOISE * TG_MAX_GROUPS * 2, &p->noise));
+  TG_TRY(allocate_shared(TG_STEP_RECORDS, &p->record));
+  TG_TRY(allocate_shared(TG_DEVICE_IN_FLIGHT, &p->report));
+  TG_TRY(allocate_shared((size_t)TG_STEP_NOISE * TG_MAX_GROUPS * 2, &p->noise));
   TG_TRY(seen_from_device(p, p->record, &p->view.record));
   TG_TRY(seen_from_device(p, p->report, &p->view.report));
   return seen_from_device(p, p->noise, &p->view.noise);
