@@ -66,6 +66,7 @@ typedef struct tg_ci_device_stored_facts {
   uint64_t padding;        /* places that hold no element, as slices are as wide as their longest */
   uint64_t bytes;          /* of device memory, the diagonal and a product's scratch included */
   uint64_t product_bytes;  /* of the matrix that a product reads */
+  double norm;             /* largest sum of |elements| over a row, without the diagonal */
   /* No eigenvalue is farther than this from that of the matrix with doubles: the largest sum over
    * a row of how far its elements were rounded. 0 where none is a float. */
   double rounding;

@@ -32,4 +32,15 @@ typedef struct tg_ci_row_place {
 tg_status tg_ci_row_find(const tg_ci_row_place* place, tg_ci_row_list* list);
 void tg_ci_row_list_free(tg_ci_row_list* list);
 
+/** The blocks that one or two particles' jumps reach from each block: its rows need not meet
+ * others. */
+typedef struct tg_ci_reached {
+  uint32_t* blocks; /* [begin[blocks of the space]] rising for each block, itself too */
+  size_t* begin;    /* [blocks of the space + 1] */
+} tg_ci_reached;
+
+tg_status tg_ci_reached_make(const tg_ci_fly* fly, tg_ci_reached* out);
+/** Accepts a zeroed or half-built one. */
+void tg_ci_reached_free(tg_ci_reached* reached);
+
 #endif

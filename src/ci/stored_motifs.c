@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stored matrix from comparisons of states: filter, scan and fill. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,9 +11,8 @@ typedef struct build {
   const tg_ci_hamiltonian* h;
   const tg_ci_fly* f;
   tg_ci_stored* s;
-  tg_states states;    /* A's orbitals, then B's behind them */
-  uint32_t* reached;   /* [reach_begin[blocks]] blocks that jumps lead to, rising, itself too */
-  size_t* reach_begin; /* [blocks + 1] */
+  tg_states states; /* A's orbitals, then B's behind them */
+  tg_ci_reached reach;
   int threads;
   /* of one pair of chunks */
   uint32_t *tile_rows, *tile_spans, *spans;
@@ -27,8 +25,7 @@ typedef struct build {
 
 static void build_free(build* b) {
   tg_states_free(&b->states);
-  TG_FREE(b->reached);
-  TG_FREE(b->reach_begin);
+  tg_ci_reached_free(&b->reach);
   TG_FREE(b->tile_rows);
   TG_FREE(b->tile_spans);
   TG_FREE(b->spans);
@@ -58,49 +55,6 @@ static tg_status make_states(build* b) {
   return status;
 }
 
-static int by_number(const void* p, const void* q) {
-  const uint32_t a = *(const uint32_t*)p, b = *(const uint32_t*)q;
-  return a < b ? -1 : a > b;
-}
-
-/* The blocks that one or two particles' jumps reach from each block: rows of tiles need not meet
- * others. */
-static tg_status make_reach(build* b) {
-  const tg_ci_space* space = b->f->space;
-  size_t count = 0, room = 0;
-  TG_TRY(TG_ALLOCATE(space->block_count + 1, "blocks", &b->reach_begin));
-  for (size_t n = 0; n < space->block_count; n++) {
-    const tg_ci_block* block = &space->blocks[n];
-    const tg_ci_target* alone[2] = {&b->f->alone[0].targets[block->a],
-                                    &b->f->alone[1].targets[block->b]};
-    const tg_ci_target* jumps[2] = {&b->f->jumps[0].targets[block->a],
-                                    &b->f->jumps[1].targets[block->b]};
-    const size_t most = 1 + alone[0]->link_count + alone[1]->link_count +
-                        jumps[0]->link_count * jumps[1]->link_count;
-    TG_TRY(TG_RESERVE(count + most, "blocks", &b->reached, &room));
-    uint32_t* list = b->reached + count;
-    size_t found = 0, kept = 0;
-    list[found++] = (uint32_t)n;
-    for (size_t l = 0; l < alone[0]->link_count; l++)
-      list[found++] = (uint32_t)tg_ci_space_block(space, alone[0]->links[l].source, block->b);
-    for (size_t l = 0; l < alone[1]->link_count; l++)
-      list[found++] = (uint32_t)tg_ci_space_block(space, block->a, alone[1]->links[l].source);
-    for (size_t l = 0; l < jumps[0]->link_count; l++) {
-      size_t first;
-      const size_t links = tg_ci_links_of(jumps[1], jumps[0]->links[l].channel, &first);
-      for (size_t m = first; m < first + links; m++)
-        list[found++] = (uint32_t)tg_ci_space_block(space, jumps[0]->links[l].source,
-                                                    jumps[1]->links[m].source);
-    }
-    qsort(list, found, sizeof *list, by_number);
-    for (size_t i = 0; i < found; i++) /* (uint32_t)SIZE_MAX: no such block */
-      if (list[i] != UINT32_MAX && (kept == 0 || list[kept - 1] != list[i])) list[kept++] = list[i];
-    count += kept;
-    b->reach_begin[n + 1] = count;
-  }
-  return TG_OK;
-}
-
 /* Rows of a chunk, block by block, and the spans of columns of another that each meets. */
 static tg_status make_spans(build* b, size_t row_chunk, size_t column_chunk, tg_pairs* pairs) {
   const tg_ci_space* space = b->f->space;
@@ -117,8 +71,8 @@ static tg_status make_spans(build* b, size_t row_chunk, size_t column_chunk, tg_
     TG_TRY(TG_RESERVE(tiles + 2, "tiles", &b->tile_spans, &b->tile_spans_room));
     b->tile_rows[tiles] = (uint32_t)row;
     b->tile_spans[tiles] = (uint32_t)spans;
-    for (size_t r = b->reach_begin[n]; r < b->reach_begin[n + 1]; r++) {
-      const tg_ci_block* other = &space->blocks[b->reached[r]];
+    for (size_t r = b->reach.begin[n]; r < b->reach.begin[n + 1]; r++) {
+      const tg_ci_block* other = &space->blocks[b->reach.blocks[r]];
       uint64_t first = other->offset, last = other->offset + (uint64_t)other->rows * other->columns;
       if (first < column0) first = column0;
       if (last > column0 + columns) last = column0 + columns;
@@ -216,7 +170,7 @@ tg_status tg_ci_stored_by_motifs(const tg_ci_hamiltonian* h, const tg_ci_fly* f,
                    (unsigned long long)space->dimension);
   TG_TRY_GOTO(tg_ci_stored_start(space->dimension, full, &s), done);
   TG_TRY_GOTO(make_states(&b), done);
-  TG_TRY_GOTO(make_reach(&b), done);
+  TG_TRY_GOTO(tg_ci_reached_make(f, &b.reach), done);
   TG_TRY_GOTO(TG_ALLOCATE(s.chunk, "counts of hits", &b.counts), done);
   TG_TRY_GOTO(TG_ALLOCATE(s.chunk, "cursors", &b.cursor), done);
   TG_TRY_GOTO(TG_ALLOCATE(s.chunk + 1, "offsets of hits", &b.offsets), done);

@@ -18,12 +18,6 @@ tg_status tg_ci_device_stored_create(const tg_ci_device_stored_params* params,
 
 void tg_ci_device_stored_destroy(tg_ci_device_stored** stored) { (void)stored; }
 
-uint64_t tg_ci_device_stored_bytes(const tg_ci_device_stored_params* params, uint64_t* making) {
-  (void)params;
-  if (making) *making = 0;
-  return 0;
-}
-
 tg_status tg_ci_device_stored_apply(tg_ci_device_stored* stored, int k, const double* x, size_t ldx,
                                     double* y, size_t ldy) {
   (void)stored, (void)k, (void)x, (void)ldx, (void)y, (void)ldy;
