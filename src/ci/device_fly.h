@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "ci/device_rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,12 +24,6 @@ extern "C" {
 struct tg_ci_fly;
 
 typedef struct tg_ci_device_fly tg_ci_device_fly;
-
-/** Which elements of y are made, in the numbering of the space's states: whole rows of blocks
- * (strings of A). */
-typedef struct tg_ci_device_rows {
-  uint64_t first, end;
-} tg_ci_device_rows;
 
 /** Copies the tables of fly (tg_ci_fly_tables, _make or _make_nonzero) to the device; fly and its
  * space may go afterwards. rows NULL: all; others are TG_ERR_INPUT where they cut a row. stream: a

@@ -24,6 +24,8 @@
 #include "halo/gpu_check.cuh"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* which C leaves zero */
 extern "C" {
+#include "ci/device_fly.h"
+#include "ci/device_mixed.h"
 #include "ci/device_stored.h"
 #include "ci/problem.h"
 #include "ci/product_fly.h"
@@ -171,6 +173,54 @@ static bool check_variant(const scene* s, const variant* v) {
   return right && expect(stored == NULL, "destroyed");
 }
 
+/* Memory for all, for about half, for the factorised product's tables alone, and for nothing. */
+static bool check_mixed(const scene* s) {
+  const size_t n = (size_t)s->space->dimension;
+  tg_ci_device_stored_params p;
+  memset(&p, 0, sizeof p);
+  p.fly = &s->fly;
+  p.plain = true;
+  uint64_t making;
+  const uint64_t all = tg_ci_device_stored_bytes(&p, &making) + making,
+                 tables = tg_ci_device_fly_bytes(&s->fly);
+  std::vector<double> x(2 * n), expected(2 * n), d(n);
+  for (size_t i = 0; i < x.size(); i++) x[i] = 2 * uniform(4, i) - 1;
+  for (int v = 0; v < 2; v++) RUN(tg_ci_fly_apply(&s->fly, 4, &x[v * n], &expected[v * n]));
+  double largest = 0;
+  for (double e : expected) largest = fmax(largest, fabs(e));
+  const double shares[] = {1, 0.5, 0};
+  for (double share : shares) {
+    tg_ci_device_mixed* m = NULL;
+    tg_ci_device_mixed_facts f;
+    RUN(tg_ci_device_mixed_create(&p, share == 1 ? all : tables + (uint64_t)(share * (double)all),
+                                  &m));
+    tg_ci_device_mixed_query(m, &f);
+    EXPECT(f.stored_rows + f.fly_rows == n);
+    EXPECT(share != 1 || f.fly_rows == 0);
+    EXPECT(share != 0 || f.stored_rows == 0);
+    EXPECT(share != 0.5 || n < 10000 || (f.stored_rows > 0 && f.fly_rows > 0));
+    double *dx, *dy;
+    if (!on_device(2 * n, &dx) || !on_device(2 * n, &dy)) return false;
+    std::vector<double> y(2 * n);
+    cudaMemcpy(dx, x.data(), x.size() * sizeof *dx, cudaMemcpyHostToDevice);
+    RUN(tg_ci_device_mixed_apply(m, 2, dx, n, dy, n));
+    EXPECT(cudaMemcpy(y.data(), dy, y.size() * sizeof *dy, cudaMemcpyDeviceToHost) == cudaSuccess);
+    RUN(tg_ci_device_mixed_diagonal(m, dy));
+    EXPECT(cudaMemcpy(d.data(), dy, n * sizeof *dy, cudaMemcpyDeviceToHost) == cudaSuccess);
+    for (size_t i = 0; i < 2 * n; i++)
+      EXPECT(fabs(y[i] - expected[i]) <= 64 * 1000 * DBL_EPSILON * largest);
+    for (size_t i = 0; i < n; i++)
+      EXPECT(fabs(d[i] - s->fly.diagonal[i]) <= 64 * DBL_EPSILON * (fabs(d[i]) + 100));
+    cudaFree(dx);
+    cudaFree(dy);
+    tg_ci_device_mixed_destroy(&m);
+    EXPECT(m == NULL);
+  }
+  tg_ci_device_mixed* none = NULL;
+  EXPECT(tg_ci_device_mixed_create(&p, 0, &none) == TG_ERR_MACHINE && none == NULL);
+  return true;
+}
+
 static void check_scene(const scene* s) {
   static const variant variants[] = {
       {TG_CI_DEVICE_BY_JUMPS, false, false, false, false},
@@ -191,6 +241,7 @@ static void check_scene(const scene* s) {
            std::string(s->name) + (v.builder == TG_CI_DEVICE_BY_MOTIFS ? ", motifs" : ", jumps") +
                (v.half ? ", half" : "") + (v.floats ? ", floats" : "") +
                (v.plain ? ", plain" : "") + (v.part ? ", part" : ""));
+  report(check_mixed(s), std::string(s->name) + ", mixed");
 }
 
 static tg_ci_space_params limited(int a, int b, int two_m, int weight_most) {
