@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "ci/device_operator.h"
 #include "ci/spin.h"
 #include "eigen/small.h"
 
@@ -13,12 +14,14 @@ enum { MOST_CLOSE = 32 /* levels parted at once */ };
 
 /* Something to measure: an operator, or S^2 by lookups. */
 typedef struct quantity {
-  const tg_ci_operator* op; /* NULL: S^2 */
+  tg_ci_operator* op;         /* the host's; NULL: */
+  tg_ci_device_operator* gpu; /* a GPU's; NULL, too: S^2 */
   const tg_ci_space* space;
   int threads;
 } quantity;
 
 static tg_status times(const quantity* q, const double* x, double* y) {
+  if (q->gpu) return tg_ci_device_operator_apply_here(q->gpu, x, y);
   if (q->op) return tg_ci_operator_apply(q->op, 1, x, y, (size_t)q->space->dimension);
   return tg_ci_spin_squared_apply(q->space, q->threads, x, y);
 }
@@ -83,17 +86,34 @@ static tg_status part_close(tg_ci_sector* s, const quantity* j_squared, double* 
   return TG_OK;
 }
 
+/* The operator o, where products are. */
+static tg_status make_quantity(const tg_ci_hamiltonian* o, const tg_ci_space* space,
+                               const tg_ci_solve_params* params, quantity* out) {
+  *out = (quantity){.space = space, .threads = params->threads};
+  if (!o) return TG_OK;
+  if (params->backend == TG_CI_CUDA) {
+    const tg_ci_device_operator_params gpu = {
+        .few = true, .threads = params->threads, .device = params->device, .memory = UINT64_MAX};
+    return tg_ci_device_operator_create(o, space, &gpu, &out->gpu);
+  }
+  const tg_ci_operator_params host = {.few = true, .threads = params->threads};
+  return tg_ci_operator_create(o, space, &host, &out->op);
+}
+
+static void free_quantity(quantity* q) {
+  tg_ci_operator_free(q->op);
+  tg_ci_device_operator_free(q->gpu);
+}
+
 /* <v|O|v> of each state into values, at a distance of TG_CI_LABELS; o NULL: S^2. part: first make
  * the states ones of this quantity where levels are close. */
-static tg_status expect(tg_ci_sector* s, int threads, const tg_ci_hamiltonian* o, bool part,
-                        double* values) {
-  const tg_ci_operator_params params = {.few = true, .threads = threads};
+static tg_status expect(tg_ci_sector* s, const tg_ci_solve_params* params,
+                        const tg_ci_hamiltonian* o, bool part, double* values) {
   const size_t n = (size_t)s->space->dimension;
-  tg_ci_operator* op = NULL;
+  quantity q;
   double* y = NULL;
   tg_status status = TG_OK;
-  if (o) TG_TRY_GOTO(tg_ci_operator_create(o, s->space, &params, &op), done);
-  const quantity q = {op, s->space, threads};
+  TG_TRY(make_quantity(o, s->space, params, &q));
   TG_TRY_GOTO(TG_ALLOCATE(n, "a vector", &y), done);
   if (part) TG_TRY_GOTO(part_close(s, &q, y), done);
   for (int i = 0; i < s->result.states; i++) {
@@ -103,7 +123,7 @@ static tg_status expect(tg_ci_sector* s, int threads, const tg_ci_hamiltonian* o
   }
 done:
   tg_free(y);
-  tg_ci_operator_free(op);
+  free_quantity(&q);
   return status;
 }
 
@@ -113,8 +133,8 @@ static double rounding_of(const tg_ci_sector* s, size_t state) {
   return DBL_EPSILON * fabs(s->result.values[state]) * sqrt((double)s->space->dimension);
 }
 
-tg_status tg_ci_label_levels(const tg_ci_problem* p, int threads, size_t sector,
-                             tg_ci_spectrum* spectrum) {
+tg_status tg_ci_label_levels(const tg_ci_problem* p, const tg_ci_solve_params* params,
+                             size_t sector, tg_ci_spectrum* spectrum) {
   tg_ci_sector* s = &spectrum->sectors[sector];
   const size_t count = (size_t)s->result.states;
   double* values = NULL;
@@ -123,7 +143,7 @@ tg_status tg_ci_label_levels(const tg_ci_problem* p, int threads, size_t sector,
   for (size_t i = 0; i < count * TG_CI_LABELS; i++) values[i] = NAN;
   for (int k = 0; k < TG_CI_LABELS; k++)
     if (p->label[k] || (k == TG_CI_LABEL_J && p->spin_by_lookup))
-      TG_TRY_GOTO(expect(s, threads, p->label[k], k == TG_CI_LABEL_J, values + k), done);
+      TG_TRY_GOTO(expect(s, params, p->label[k], k == TG_CI_LABEL_J, values + k), done);
   for (size_t i = 0; i < count; i++) {
     tg_ci_level* level = &spectrum->levels[spectrum->level_count++];
     *level = (tg_ci_level){.sector = sector,

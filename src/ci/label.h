@@ -9,8 +9,8 @@
 /** Makes the problem's operators of labels on the sector's space, one after the other, and adds the
  * sector's levels to the list, which has room. States of levels that are too close to tell apart
  * are turned among themselves into states of J^2 (S^2); energies, residuals and errors with them.
- */
-tg_status tg_ci_label_levels(const tg_ci_problem* problem, int threads, size_t sector,
-                             tg_ci_spectrum* spectrum);
+ * Of params the backend and the threads count. */
+tg_status tg_ci_label_levels(const tg_ci_problem* problem, const tg_ci_solve_params* params,
+                             size_t sector, tg_ci_spectrum* spectrum);
 
 #endif

@@ -18,6 +18,7 @@
 #include "ci/lift.h"
 #include "ci/pes.h"
 #include "ci/restart.h"
+#include "ci/solve_device.h"
 
 enum { USUAL_STATES = 10, USUAL_RESTART_S = 900, USUAL_DEADLINE_S = 86400 };
 
@@ -34,10 +35,15 @@ typedef struct run {
   size_t sector;   /* at work */
   tg_ci_pes pes;
   tg_ci_restart restart;
+  tg_ci_device_room gpu; /* of TG_CI_CUDA */
 } run;
 
 tg_ci_solve_params tg_ci_solve_defaults(void) {
   return (tg_ci_solve_params){.storage = TG_CI_STORAGE_AUTO, .check = TG_EIGEN_CHECK_AUTO};
+}
+
+const char* tg_ci_backend_name(tg_ci_backend backend) {
+  return backend == TG_CI_CUDA ? "cuda" : "omp";
 }
 
 int tg_ci_usual_states(int asked) { return asked > 0 ? asked : USUAL_STATES; }
@@ -156,6 +162,34 @@ static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dim
   return TG_OK;
 }
 
+static bool on_gpu(const run* r) { return r->params->backend == TG_CI_CUDA; }
+
+/* The GPU, where there is to be one. */
+static tg_status find_gpu(run* r) {
+  if (!on_gpu(r)) return TG_OK;
+  if (r->pes.count > 1)
+    return tg_fail(TG_ERR_INPUT,
+                   "%d processing elements share states on processors only, so far; leave out the "
+                   "backend cuda, or --pe and the launcher",
+                   r->pes.count);
+  return tg_ci_device_room_query(r->params->device, &r->gpu);
+}
+
+/* Of a GPU's sector the host gets the states that were found alone. */
+static tg_status gpu_vectors_need(const run* r, const tg_ci_need* need, uint64_t dimension,
+                                  uint64_t* bytes) {
+  uint64_t fewest, usual;
+  const tg_eigen_params e = eigen_params(r, need, dimension, r->memory);
+  TG_TRY(tg_ci_device_vectors(&r->gpu, dimension, &e, &fewest, &usual));
+  *bytes = (uint64_t)need->states * dimension * sizeof(double);
+  if (need->space + *bytes <= r->memory) return TG_OK;
+  return tg_fail(TG_ERR_MACHINE,
+                 "the host needs %.3g GB for %d states of %.4g numbers, and %.3g GB may be used; "
+                 "ask for fewer --states or allow more memory",
+                 1e-9 * (double)(need->space + *bytes), need->states, (double)dimension,
+                 1e-9 * (double)r->memory);
+}
+
 static tg_ci_space_params space_of(const tg_ci_problem* problem, unsigned symmetry) {
   tg_ci_space_params space = problem->space;
   space.symmetry = (int)symmetry;
@@ -173,7 +207,8 @@ static tg_status need_of_space(const run* r, tg_ci_need* need) {
   need->space = bytes;
   need->states = tg_ci_usual_states(r->params->states);
   if ((uint64_t)need->states > p->levels[r->sector]) need->states = (int)p->levels[r->sector];
-  return vectors_need(r, need, dimension, &need->vectors);
+  return on_gpu(r) ? gpu_vectors_need(r, need, dimension, &need->vectors)
+                   : vectors_need(r, need, dimension, &need->vectors);
 }
 
 /* What stays of a sector: its states and strings. */
@@ -261,6 +296,41 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   return tg_eigen_solve(&problem, &e, &s->result);
 }
 
+static tg_status solve_or_go_on(void* context, const tg_eigen_problem* problem,
+                                const tg_eigen_params* params, tg_eigen_result* out) {
+  const run* r = context;
+  if (r->params->restart) return tg_ci_restart_solve(&r->restart, r->sector, problem, params, out);
+  return tg_eigen_solve(problem, params, out);
+}
+
+static tg_ci_device_sector gpu_sector(run* r, const tg_ci_space* space, const tg_ci_need* need) {
+  tg_ci_device_sector s = {.room = &r->gpu,
+                           .problem = r->problem,
+                           .params = r->params,
+                           .space = space,
+                           .eigen = eigen_params(r, need, space->dimension, r->memory),
+                           .solve = solve_or_go_on,
+                           .context = r};
+  if (r->params->progress) s.eigen.progress = report;
+  if (r->params->interrupted) s.eigen.interrupted = stop_asked;
+  s.eigen.context = r;
+  return s;
+}
+
+static void set_gpu_peak(tg_ci_need* need) {
+  const tg_ci_operator_facts* f = &need->facts;
+  need->peak = need->process + need->space + f->tables + need->vectors;
+  if (need->peak < need->highest) need->peak = need->highest;
+}
+
+/* Steps 2 and 3 on a GPU. */
+static tg_status diagonalise_on_gpu(run* r, const tg_ci_hamiltonian* h, tg_ci_sector* s) {
+  const tg_ci_device_sector sector = gpu_sector(r, s->space, &s->need);
+  TG_TRY(tg_ci_device_sector_solve(&sector, h, s));
+  set_gpu_peak(&s->need);
+  return TG_OK;
+}
+
 /* The same by several PEs. */
 static tg_status find_shared(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   const uint64_t others = s->need.space + s->need.tables;
@@ -297,6 +367,7 @@ static tg_status settle_choices(run* r, tg_ci_operator* op, tg_ci_need* need) {
 /* Steps 2 and 3 with this operator, whose states are those of H. */
 static tg_status diagonalise(run* r, const tg_ci_hamiltonian* h, tg_ci_sector* s) {
   tg_ci_operator* op = NULL;
+  if (on_gpu(r)) return diagonalise_on_gpu(r, h, s);
   const double start = tg_time_now();
   tg_status status = TG_OK;
   TG_TRY(tg_ci_pes_agree(&r->pes, need_of_tables(r, h, s->space, &s->need)));
@@ -355,8 +426,10 @@ static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
   s->setup_s = tg_time_now() - start;
   TG_TRY(r->problem->two_j < 0 ? diagonalise(r, r->problem->h, s) : diagonalise_one_spin(r, s));
   start = tg_time_now();
+  tg_ci_solve_params of_labels = *r->params;
+  of_labels.threads = r->pes.threads;
   if (tg_ci_pes_lead(&r->pes)) /* 4, 5 */
-    status = tg_ci_label_levels(r->problem, r->pes.threads, r->sector, spectrum);
+    status = tg_ci_label_levels(r->problem, &of_labels, r->sector, spectrum);
   TG_TRY(tg_ci_pes_agree(&r->pes, status));
   s->labels_s = tg_time_now() - start;
   take_memory(r, results_bytes(r->problem, &s->need));
@@ -448,11 +521,21 @@ tg_status tg_ci_solve_estimate(const tg_ci_problem* problem, const tg_ci_solve_p
   tg_ci_need need = {0};
   tg_ci_space* space = NULL;
   r.memory = memory_of(params, &r.pes);
+  TG_TRY(find_gpu(&r));
   note_process(&need);
   TG_TRY(add_results(&r, &need));
   TG_TRY(need_of_space(&r, &need));
   const tg_ci_space_params wanted = space_of(problem, need.symmetry);
   TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));
+  if (on_gpu(&r)) {
+    const tg_ci_device_sector on_device = gpu_sector(&r, space, &need);
+    const tg_status known = tg_ci_device_sector_need(&on_device, problem->h, &need);
+    tg_ci_space_free(space);
+    TG_TRY(known);
+    set_gpu_peak(&need);
+    *out = need;
+    return TG_OK;
+  }
   tg_status status = need_of_tables(&r, problem->h, space, &need);
   tg_ci_operator_params of_operator = operator_params(&r, &need);
   of_operator.split = &need.split;
@@ -491,6 +574,7 @@ static tg_status solve_all(run* r, tg_ci_spectrum* out) {
   const double start = tg_time_now();
   size_t room = 0;
   TG_TRY(check_states(problem, r->params, &room));
+  TG_TRY(find_gpu(r));
   TG_TRY(begin_restart(r));
   TG_TRY_GOTO(TG_ALLOCATE(problem->sector_count, "sectors", &spectrum.sectors), failed);
   spectrum.sector_count = problem->sector_count;

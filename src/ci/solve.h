@@ -12,6 +12,14 @@
 #include "ci/share.h"
 #include "eigen/eigen.h"
 
+/** Where products and vectors are. */
+typedef enum tg_ci_backend {
+  TG_CI_OMP,  /* the processors of this machine */
+  TG_CI_CUDA, /* a GPU: operator and vectors lie in its memory (ci/device_operator.h) */
+} tg_ci_backend;
+
+const char* tg_ci_backend_name(tg_ci_backend backend);
+
 /** Start from tg_ci_solve_defaults(). */
 typedef struct tg_ci_solve_params {
   int states;       /* of each sector; 0: ten, or as many as there are */
@@ -19,6 +27,8 @@ typedef struct tg_ci_solve_params {
   tg_ci_storage storage;
   uint64_t memory; /* bytes beyond what the process holds; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
+  tg_ci_backend backend;
+  int device; /* of TG_CI_CUDA: which GPU */
   tg_eigen_check check;
   int pes; /* processing elements that share a sector's states; 0: one, or of a transport
               of processes all */
@@ -38,6 +48,21 @@ typedef struct tg_ci_solve_params {
   void* context;
 } tg_ci_solve_params;
 
+/** What a sector needs of a GPU: bytes of its memory. */
+typedef struct tg_ci_device_need {
+  bool used; /* false: the rest is zero */
+  int device;
+  char name[128];
+  uint64_t free;    /* before the sector */
+  uint64_t vectors; /* of the eigen-solver */
+  uint64_t tables;  /* of the factorised product, which are there where nothing is stored */
+  uint64_t matrix; /* if stored, at most; what it takes where it was made. 0: out of the question */
+  uint64_t making; /* what making the matrix takes besides */
+  uint64_t product; /* of the matrix, that a product reads; 0: not stored */
+  double tables_s;  /* making the tables of strings, on the host */
+  double device_s;  /* getting them, or the matrix, onto the device */
+} tg_ci_device_need;
+
 /** What a sector needs. */
 typedef struct tg_ci_need {
   unsigned symmetry;
@@ -52,6 +77,7 @@ typedef struct tg_ci_need {
   tg_ci_operator_facts facts;
   tg_ci_distribution split; /* of an estimate for several PEs; the caller's */
   double seconds; /* wall time, roughly: by rates of one machine (docs/performance.md), idle */
+  tg_ci_device_need gpu;
 } tg_ci_need;
 
 typedef struct tg_ci_sector {

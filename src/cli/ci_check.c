@@ -152,6 +152,15 @@ static void print_need(const tg_cli_ci_job* job, size_t sector) {
     printf("%s\n", tg_last_error());
     return;
   }
+  if (n.gpu.used) {
+    char gpu[256];
+    tg_cli_ci_describe_gpu(&n, gpu, sizeof gpu);
+    printf("%llu matrix elements, %s; %d lowest levels take about %.4g MB of the host\n  %s\n",
+           (unsigned long long)n.facts.pairs,
+           n.facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly", n.states,
+           1e-6 * (double)n.peak, gpu);
+    return;
+  }
   printf(
       "%llu matrix elements, %s; %d lowest levels take about %.4g MB, and about %.2g s on an "
       "idle machine of this kind\n",
@@ -262,7 +271,10 @@ static void json_space(const tg_cli_ci_job* job, tg_json* json) {
       tg_json_text(json, "storage", tg_ci_storage_name(n.facts.storage));
       tg_json_int(json, "states", n.states);
       tg_json_double(json, "peak_bytes_estimated", (double)n.peak);
-      tg_json_double(json, "seconds_estimated", n.seconds);
+      if (n.gpu.used)
+        tg_cli_ci_json_gpu(&n, json);
+      else
+        tg_json_double(json, "seconds_estimated", n.seconds);
       json_split(&n.split, json);
       tg_ci_distribution_free(&n.split);
     }

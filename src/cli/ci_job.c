@@ -7,12 +7,15 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "ci/input/builtin.h"
+#include "device/device.h"
 
 tg_cli_ci_options tg_cli_ci_defaults(void) {
   tg_ci_problem_params problem = tg_ci_problem_defaults();
   problem.hw = NAN; /* not given */
   return (tg_cli_ci_options){.storage = "auto",
                              .check = "auto",
+                             .backend = "omp",
+                             .gpus = TG_CI_UNSET,
                              .states = TG_CI_UNSET,
                              .threads = TG_CI_UNSET,
                              .pes = TG_CI_UNSET,
@@ -89,6 +92,20 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
   return TG_OK;
 }
 
+static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* solve) {
+  const bool gpu = strcmp(o->backend, "cuda") == 0;
+  solve->backend = gpu ? TG_CI_CUDA : TG_CI_OMP;
+  if (o->gpus != TG_CI_UNSET && !gpu)
+    return tg_fail(TG_ERR_INPUT, "--gpus %d goes with --backend cuda", o->gpus);
+  if (o->gpus != TG_CI_UNSET && o->gpus != 1)
+    return tg_fail(TG_ERR_INPUT,
+                   "--gpus %d: configuration interaction works on one GPU so far; leave --gpus out",
+                   o->gpus);
+  if (gpu && tg_device_count() == 0)
+    return tg_fail(TG_ERR_MACHINE, "--backend cuda: %s", tg_device_reason());
+  return TG_OK;
+}
+
 /* "2", "5/2" or "2.5" as twice the number. */
 static tg_status read_half(const char* option, const char* text, int* twice) {
   const size_t length = strlen(text);
@@ -149,6 +166,7 @@ tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_c
   if (options->parity) params.parity = strchr(options->parity, '-') ? -1 : 1;
   out->partition = params.partition;
   TG_TRY(read_numbers(options, &out->solve));
+  TG_TRY(read_backend(options, &out->solve));
   TG_TRY_GOTO(read_inputs(options, out), failed);
   TG_TRY_GOTO(read_spin(options, &out->input, &params), failed);
   out->asked = is_asked(&out->input, &params);
@@ -169,6 +187,23 @@ void tg_cli_ci_close(tg_cli_ci_job* job) {
 }
 
 /* ---- words ---- */
+
+void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
+  const tg_ci_device_need* g = &need->gpu;
+  const bool stored = need->facts.storage == TG_CI_STORAGE_STORED;
+  int used = snprintf(out, size, "GPU %d (%s): %.4g MB of vectors, %.4g MB of %s, of %.4g GB free",
+                      g->device, g->name, 1e-6 * (double)g->vectors,
+                      1e-6 * (double)(stored ? g->matrix : g->tables), stored ? "matrix" : "tables",
+                      1e-9 * (double)g->free);
+  if (used < 0 || (size_t)used >= size) return;
+  if (stored)
+    snprintf(out + used, size - (size_t)used, "; on the fly would take %.4g MB of tables",
+             1e-6 * (double)g->tables);
+  else if (g->matrix)
+    snprintf(out + used, size - (size_t)used,
+             "; stored would take %.4g MB, and %.4g MB for a while", 1e-6 * (double)g->matrix,
+             1e-6 * (double)g->making);
+}
 
 static const char* plural(int count) { return count == 1 ? "" : "s"; }
 
@@ -199,6 +234,22 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* p, unsigned symmetry, tg_json*
     tg_json_int(json, "parity", symmetry ? -1 : 1);
   else
     tg_json_int(json, "irrep", (long long)symmetry + 1);
+}
+
+void tg_cli_ci_json_gpu(const tg_ci_need* need, tg_json* json) {
+  const tg_ci_device_need* g = &need->gpu;
+  tg_json_open_object(json, "gpu");
+  tg_json_int(json, "device", g->device);
+  tg_json_text(json, "name", g->name);
+  tg_json_double(json, "free_bytes", (double)g->free);
+  tg_json_double(json, "vector_bytes", (double)g->vectors);
+  tg_json_double(json, "table_bytes", (double)g->tables);
+  tg_json_double(json, "matrix_bytes", (double)g->matrix);
+  tg_json_double(json, "making_bytes", (double)g->making);
+  tg_json_double(json, "product_bytes", (double)g->product);
+  tg_json_double(json, "tables_s", g->tables_s);
+  tg_json_double(json, "device_s", g->device_s);
+  tg_json_close_object(json);
 }
 
 void tg_cli_ci_json_problem(const tg_cli_ci_job* job, tg_json* json) {

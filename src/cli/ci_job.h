@@ -16,9 +16,9 @@
 /** The options; starts from tg_cli_ci_defaults(). */
 typedef struct tg_cli_ci_options {
   tg_cli_list inputs, formats;
-  const char *scale, *parity, *storage, *check;
+  const char *scale, *parity, *storage, *check, *backend;
   const char *j, *spin; /* text of 2 problem.two_j */
-  int states, threads, pes;
+  int states, threads, pes, gpus;
   double memory_gb, tolerance;
   tg_ci_problem_params problem;
 } tg_cli_ci_options;
@@ -48,6 +48,10 @@ tg_status tg_cli_ci_share_memory(bool needed, tg_ci_solve_params* solve);
 void tg_cli_ci_describe(const tg_ci_problem* problem, char* out, size_t size);
 /** "positive parity", "irrep 3". */
 void tg_cli_ci_symmetry(const tg_ci_problem* problem, unsigned symmetry, char* out, size_t size);
+/** "GPU 0 (NVIDIA H200): 66.2 MB of vectors, 102 MB of matrix, of 139.8 GB free; ...". */
+void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size);
+/** The same as a member "gpu" of an object. */
+void tg_cli_ci_json_gpu(const tg_ci_need* need, tg_json* json);
 /** The inputs and the numbers of particles, as members of an object. */
 void tg_cli_ci_json_problem(const tg_cli_ci_job* job, tg_json* json);
 void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg_json* json);
@@ -109,6 +113,10 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    false},                                                                                         \
   {"pe", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, pes), "N",                                          \
    "processing elements that share the states (default: the launcher's, or 1)", false},            \
+  {"backend", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, backend), "omp|cuda",                       \
+   "where products and vectors are: the processors, or a GPU (default omp)", false},               \
+  {"gpus", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, gpus), "N",                                       \
+   "of --backend cuda: how many GPUs; one so far (default 1)", false},                             \
   {"threads", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, threads), "N",                                 \
    "OpenMP threads of this process (default: all processors)", false},                             \
   {"memory", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, memory_gb), "GB",                            \

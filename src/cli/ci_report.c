@@ -73,6 +73,9 @@ static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum
             (unsigned long long)n->facts.dimension, (unsigned long long)n->facts.pairs,
             n->facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly",
             1e-6 * (double)n->peak);
+    if (!n->gpu.used) continue;
+    tg_cli_ci_describe_gpu(n, words, sizeof words);
+    fprintf(out, "    %s\n", words);
   }
 }
 
@@ -153,6 +156,17 @@ static void print_arrays(FILE* out, const tg_ci_tables* tables, const char* path
     fprintf(out, "not kept; --arrays FILE or -o FOLDER writes them (HDF5)\n");
 }
 
+/* Where the time of a GPU's sector goes. */
+static void print_split(FILE* out, const tg_ci_sector* s) {
+  const tg_eigen_times* t = &s->result.times;
+  fprintf(out,
+          "  set-up: %.3f s tables on the host, %.3f s onto the GPU; solver: %.3f s products (%.3g "
+          "ms each), %.3f s orthogonal, %.3f s rotated, %.3f s small problems\n",
+          s->need.gpu.tables_s, s->need.gpu.device_s, t->product,
+          1e3 * t->product / (double)(s->result.products ? s->result.products : 1), t->orthogonal,
+          t->rotate, t->small);
+}
+
 void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum,
                      const char* arrays) {
   const tg_ci_problem* p = &job->problem;
@@ -172,6 +186,7 @@ void tg_cli_ci_print(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* 
     fprintf(out, "\n  %.2f s to set up, %.2f s for %lld products, %.2f s for labels\n",
             sector->setup_s, sector->solve_s, (long long)sector->result.products, sector->labels_s);
     print_shares(out, sector);
+    if (sector->need.gpu.used) print_split(out, sector);
   }
   fprintf(out, "%zu level%s in %.2f s\n", spectrum->level_count,
           spectrum->level_count == 1 ? "" : "s", spectrum->seconds);
@@ -255,8 +270,12 @@ static void json_sector(tg_json* json, const tg_ci_problem* p, const tg_ci_secto
   tg_json_double(json, "setup_s", s->setup_s);
   tg_json_double(json, "solve_s", s->solve_s);
   tg_json_double(json, "product_s", s->result.times.product);
+  tg_json_double(json, "orthogonal_s", s->result.times.orthogonal);
+  tg_json_double(json, "rotate_s", s->result.times.rotate);
+  tg_json_double(json, "small_s", s->result.times.small);
   tg_json_double(json, "labels_s", s->labels_s);
   if (s->pe_count) json_shares(json, s);
+  if (s->need.gpu.used) tg_cli_ci_json_gpu(&s->need, json);
   tg_json_close_object(json);
 }
 

@@ -178,6 +178,10 @@ typedef struct tg_eigen_result {
 
 tg_eigen_params tg_eigen_defaults(void);
 
+/** The smallest basis that the solver works with: `basis` of these parameters, at least, where the
+ * space has as many states. */
+int tg_eigen_least_basis(const tg_eigen_params* params);
+
 /** Local: bytes a solver and its result take on this PE at their peak, for parameters that would be
  * accepted; 0 otherwise. On a GPU: of its memory; the result, states * n doubles, is the host's. */
 size_t tg_eigen_bytes(const tg_eigen_problem* problem, const tg_eigen_params* params);

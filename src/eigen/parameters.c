@@ -26,6 +26,8 @@ static size_t least_basis(const tg_eigen_params* params) {
   return (size_t)params->states + (block > 2 ? 4 * block : 8);
 }
 
+int tg_eigen_least_basis(const tg_eigen_params* params) { return (int)least_basis(params); }
+
 /* With more, restarts cost next to no products (docs/eigen.md has figures), and each product more
  * to make orthogonal. */
 static size_t usual_basis(const tg_eigen_params* params) {

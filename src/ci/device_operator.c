@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ci/device_operator.h"
+
+#include <stdio.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "base/memory.h"
+#include "base/timer.h"
+#include "ci/device_fly.h"
+#include "ci/device_stored.h"
+#include "ci/product_fly.h"
+#include "device/device.h"
+#include "eigen/vectors.h"
+
+enum { SCRATCH_COLUMNS = 2 };
+
+struct tg_ci_device_operator {
+  tg_ci_device_operator_facts facts;
+  tg_ci_device_fly* fly;
+  tg_ci_device_stored* stored;
+  tg_eigen_problem problem; /* whose rows the vectors here have */
+  tg_rows rows;
+  double* diagonal;
+  double* scratch; /* x and y of products of the host's vectors */
+};
+
+static int threads_of(const tg_ci_device_operator_params* params) {
+#ifdef _OPENMP
+  return params->threads > 0 ? params->threads : omp_get_max_threads();
+#else
+  (void)params;
+  return 1;
+#endif
+}
+
+static double gb(uint64_t bytes) { return 1e-9 * (double)bytes; }
+
+/* ---- the tables on the host ---- */
+
+/* Elements that are zero take no time where nearly all are, unless they are to be stored. */
+static bool takes_few(const tg_ci_hamiltonian* h, const tg_ci_device_operator_params* params) {
+  return params->few || (params->storage != TG_CI_STORAGE_STORED && tg_ci_hamiltonian_is_sparse(h));
+}
+
+static tg_status make_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                             const tg_ci_device_operator_params* params, tg_ci_fly* out) {
+  const int threads = threads_of(params);
+  const bool few = takes_few(h, params);
+  const tg_ci_operator_params host = {
+      .storage = few ? TG_CI_STORAGE_FLY : params->storage, .threads = threads, .few = few};
+  const uint64_t free = tg_memory_free();
+  const uint64_t most = params->host_memory ? params->host_memory : free - free / 5;
+  uint64_t bytes, making;
+  TG_TRY(tg_ci_operator_tables(h, space, &host, &bytes, &making));
+  const uint64_t diagonal = space->dimension * sizeof(double); /* it is made on the device */
+  bytes -= diagonal < bytes ? diagonal : bytes;
+  making -= diagonal < making ? diagonal : making;
+  if (making > most)
+    return tg_fail(TG_ERR_MACHINE,
+                   "the tables of the Hamiltonian need about %.3g GB of the host's memory, and "
+                   "%.3g GB while they are made; %.3g GB may be used; truncate the space (fewer "
+                   "orbitals, --nmax, --excitations) or allow more memory",
+                   gb(bytes), gb(making), gb(most));
+  return tg_ci_fly_tables(h, space, threads, few, out);
+}
+
+/* ---- what fits ---- */
+
+static tg_ci_device_stored_params stored_params(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
+                                                const tg_ci_device_operator_params* params) {
+  return (tg_ci_device_stored_params){.fly = fly,
+                                      .h = h,
+                                      .builder = TG_CI_DEVICE_BY_JUMPS,
+                                      .device = params->device,
+                                      .stream = params->stream};
+}
+
+static tg_status no_room(const tg_ci_device_operator_params* params,
+                         const tg_ci_device_operator_facts* f) {
+  const bool stored = params->storage == TG_CI_STORAGE_STORED;
+  const uint64_t matrix = f->stored_bytes + f->making_bytes;
+  const uint64_t needed = params->fewest + (stored ? matrix : f->fly_bytes);
+  char other[160] = "";
+  if (stored && params->fewest + f->fly_bytes <= params->memory)
+    snprintf(other, sizeof other, "; --storage fly needs %.4g GB",
+             gb(params->fewest + f->fly_bytes));
+  return tg_fail(TG_ERR_MACHINE,
+                 "GPU %d: %.4g GB are needed, and %.4g GB may be used: %.4g GB for the fewest "
+                 "vectors that do, %.4g GB for %s%s; ask for fewer --states, truncate the space "
+                 "(--nmax, --excitations, --occupation), or use --backend omp",
+                 params->device, gb(needed), gb(params->memory), gb(params->fewest),
+                 gb(needed - params->fewest),
+                 stored ? "the stored matrix and making it" : "the tables of the Hamiltonian",
+                 other);
+}
+
+/* Bytes, and the choice that follows from them. */
+static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
+                        const tg_ci_device_operator_params* params,
+                        tg_ci_device_operator_facts* f) {
+  f->host = (tg_ci_operator_facts){.storage = params->storage,
+                                   .dimension = fly->space->dimension,
+                                   .pairs = fly->pairs,
+                                   .lane_pairs = fly->lane_pairs,
+                                   .tables = fly->bytes - fly->space->dimension * sizeof(double)};
+  f->fly_bytes = tg_ci_device_fly_bytes(fly);
+  if (!fly->few) {
+    const tg_ci_device_stored_params matrix = stored_params(h, fly, params);
+    f->stored_bytes = tg_ci_device_stored_bytes(&matrix, &f->making_bytes);
+  }
+  tg_ci_storage* storage = &f->host.storage;
+  const uint64_t matrix = f->stored_bytes + f->making_bytes;
+  const bool fits = f->stored_bytes > 0 && params->usual + matrix <= params->memory;
+  if (fly->few)
+    *storage = TG_CI_STORAGE_FLY;
+  else if (*storage == TG_CI_STORAGE_AUTO)
+    *storage = fits ? TG_CI_STORAGE_STORED : TG_CI_STORAGE_FLY;
+  const uint64_t needed =
+      params->fewest + (*storage == TG_CI_STORAGE_STORED ? matrix : f->fly_bytes);
+  return needed <= params->memory ? TG_OK : no_room(params, f);
+}
+
+tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                         const tg_ci_device_operator_params* params,
+                                         tg_ci_device_operator_facts* out) {
+  tg_ci_fly fly;
+  *out = (tg_ci_device_operator_facts){0};
+  TG_TRY(make_tables(h, space, params, &fly));
+  const tg_status status = choose(h, &fly, params, out);
+  tg_ci_fly_free(&fly);
+  return status;
+}
+
+/* ---- made ---- */
+
+static void shape_rows(tg_ci_device_operator* op, const tg_ci_space* space,
+                       const tg_ci_device_operator_params* params) {
+  op->problem = (tg_eigen_problem){.n = (size_t)space->dimension,
+                                   .place = TG_EIGEN_CUDA,
+                                   .device = params->device,
+                                   .stream = params->stream};
+  tg_rows_shape(op->problem.n, &op->rows);
+  op->rows.threads = 1;
+  op->rows.problem = &op->problem;
+}
+
+static tg_status make_on_device(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
+                                const tg_ci_device_operator_params* params,
+                                tg_ci_device_operator* op) {
+  tg_ci_device_operator_facts* f = &op->facts;
+  TG_TRY(tg_rows_cuda(&op->rows.ops));
+  TG_TRY(op->rows.ops->open(&op->rows, SCRATCH_COLUMNS, SCRATCH_COLUMNS));
+  if (f->host.storage == TG_CI_STORAGE_FLY)
+    return tg_ci_device_fly_create(fly, params->device, params->stream, NULL, &op->fly);
+  const tg_ci_device_stored_params matrix = stored_params(h, fly, params);
+  tg_ci_device_stored_facts made;
+  TG_TRY(tg_ci_device_stored_create(&matrix, &op->stored));
+  tg_ci_device_stored_query(op->stored, &made);
+  f->stored_bytes = made.bytes;
+  f->product_bytes = made.product_bytes;
+  f->stored_elements = made.elements;
+  f->host.stored = made.elements + f->host.dimension;
+  return TG_OK;
+}
+
+tg_status tg_ci_device_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                       const tg_ci_device_operator_params* params,
+                                       tg_ci_device_operator** out) {
+  tg_status status = TG_OK;
+  tg_ci_fly fly = {0};
+  tg_ci_device_operator* op = NULL;
+  if (tg_device_count() == 0)
+    return tg_fail(TG_ERR_MACHINE, "configuration interaction on a GPU: %s", tg_device_reason());
+  TG_TRY(TG_ALLOCATE(1, "operator", &op));
+  shape_rows(op, space, params);
+  const double start = tg_time_now();
+  TG_TRY_GOTO(make_tables(h, space, params, &fly), failed);
+  const double made = tg_time_now();
+  TG_TRY_GOTO(choose(h, &fly, params, &op->facts), failed);
+  TG_TRY_GOTO(make_on_device(h, &fly, params, op), failed);
+  op->facts.tables_s = made - start;
+  op->facts.device_s = tg_time_now() - made;
+  tg_ci_fly_free(&fly);
+  *out = op;
+  return TG_OK;
+failed:
+  tg_ci_fly_free(&fly);
+  tg_ci_device_operator_free(op);
+  return status;
+}
+
+void tg_ci_device_operator_free(tg_ci_device_operator* op) {
+  if (!op) return;
+  if (op->rows.ops) {
+    op->rows.ops->release(&op->rows, op->diagonal);
+    op->rows.ops->release(&op->rows, op->scratch);
+    op->rows.ops->close(&op->rows);
+  }
+  tg_ci_device_fly_destroy(&op->fly);
+  tg_ci_device_stored_destroy(&op->stored);
+  tg_free(op);
+}
+
+tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, double* y,
+                                      size_t ld) {
+  if (op->stored) return tg_ci_device_stored_apply(op->stored, k, x, ld, y, ld);
+  return tg_ci_device_fly_apply(op->fly, k, x, ld, y, ld);
+}
+
+tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y) {
+  const tg_rows* rows = &op->rows;
+  if (!op->scratch)
+    TG_TRY(rows->ops->allocate(rows, SCRATCH_COLUMNS, "a vector and its product", &op->scratch));
+  double* product = op->scratch + rows->ld;
+  TG_TRY(tg_rows_put(rows, x, rows->used, op->scratch));
+  TG_TRY(tg_ci_device_operator_apply(op, 1, op->scratch, product, rows->ld));
+  return tg_rows_get(rows, product, rows->used, y);
+}
+
+tg_status tg_ci_device_operator_diagonal(tg_ci_device_operator* op, const double** out) {
+  if (!op->diagonal) {
+    TG_TRY(op->rows.ops->allocate(&op->rows, 1, "the diagonal", &op->diagonal));
+    TG_TRY(op->stored ? tg_ci_device_stored_diagonal(op->stored, op->diagonal)
+                      : tg_ci_device_fly_diagonal(op->fly, op->diagonal));
+  }
+  *out = op->diagonal;
+  return TG_OK;
+}
+
+tg_ci_device_operator_facts tg_ci_device_operator_facts_of(const tg_ci_device_operator* op) {
+  return op->facts;
+}

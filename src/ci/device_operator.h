@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/device_operator.h  The Hamiltonian on a space, multiplying vectors in a GPU's memory.
+ *
+ * Stored: a sparse matrix, made on the GPU (ci/device_stored.h). Fly: factorised jumps
+ * (ci/device_fly.h). Both give the same vector up to rounding, and each the same bits every time.
+ * Tables of the strings are made on the host; nothing here has the size of the space there.
+ *
+ * Auto takes stored where the matrix fits beside the vectors that the eigen-solver usually has:
+ * reading 4 to 10 bytes takes a GPU less time than forming an element. Where it does not, elements
+ * are computed on the fly. */
+#ifndef TG_CI_DEVICE_OPERATOR_H
+#define TG_CI_DEVICE_OPERATOR_H
+
+#include "ci/operator.h"
+#include "eigen/eigen.h"
+
+typedef struct tg_ci_device_operator tg_ci_device_operator;
+
+typedef struct tg_ci_device_operator_params {
+  tg_ci_storage storage;
+  int device;
+  void* stream;         /* a cudaStream_t of it; NULL: the default one */
+  uint64_t memory;      /* bytes of the device that vectors and operator may take together */
+  uint64_t fewest;      /* bytes of the fewest vectors that are needed */
+  uint64_t usual;       /* and of those that are wanted */
+  uint64_t host_memory; /* bytes of the host that the tables may take; 0: 80 % of what is free */
+  int threads;          /* of the host; 0: all of OpenMP's */
+  bool few;             /* most elements are zero, as of J^2; always on the fly */
+} tg_ci_device_operator_params;
+
+typedef struct tg_ci_device_operator_facts {
+  tg_ci_operator_facts host; /* pairs, dimension, storage; tables are those in the host's memory */
+  uint64_t fly_bytes;        /* of the device: tables of the factorised product */
+  uint64_t stored_bytes;     /* of the matrix, at most; where it is used what it takes. 0: it is out
+                                of the question */
+  uint64_t making_bytes;     /* that making the matrix takes besides, for a while */
+  uint64_t product_bytes;    /* of the matrix, that a product reads; 0 for fly */
+  uint64_t stored_elements;  /* off the diagonal; 0 for fly */
+  double tables_s, device_s; /* seconds: the host's tables; what is made on the device */
+} tg_ci_device_operator_facts;
+
+/** TG_ERR_MACHINE, with the bytes and what would fit, where there is not memory enough; before
+ * anything is made on the device. The space must stay. */
+tg_status tg_ci_device_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                       const tg_ci_device_operator_params* params,
+                                       tg_ci_device_operator** out);
+/** What create would find and choose: makes the host's tables, nothing on the device. */
+tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                         const tg_ci_device_operator_params* params,
+                                         tg_ci_device_operator_facts* out);
+/** Null-safe. */
+void tg_ci_device_operator_free(tg_ci_device_operator* op);
+
+/** y = H x for k vectors: [dimension, k], column i at i * ld, of the device, apart. Queued on the
+ * stream. */
+tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, double* y,
+                                      size_t ld);
+/** The same for one vector of the host; waits. */
+tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y);
+/** <state|H|state>: [dimension], of the device, made at the first call; freed with op. */
+tg_status tg_ci_device_operator_diagonal(tg_ci_device_operator* op, const double** out);
+tg_ci_device_operator_facts tg_ci_device_operator_facts_of(const tg_ci_device_operator* op);
+
+#endif
