@@ -42,6 +42,8 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS, PRODUCT_BLOCKS)
 #pragma unroll
         for (int v = 0; v < K; v++) sums.sum[v] += mine[(p * K + v) * STORED_LANES];
       __syncthreads();
+    } else { /* not for the sums: warps that stay together gather from the same part of x */
+      __syncthreads();
     }
     const uint64_t place = slice * STORED_LANES + lane;
     if (part != 0 || place >= m.rows) continue;
