@@ -204,10 +204,13 @@ static __device__ __forceinline__ bool column_around(const tg_md_constants& c, c
   return *gap2 < c.list_radius * c.list_radius;
 }
 
-/* Clusters of 32 columns, one a lane, into the queue; returns how many. */
+/* Clusters of 32 columns, one a lane, into the queue, or of as many columns as it has room for:
+ * where atoms stand dense, or columns are wide, that is not all. Returns how many clusters; *taken:
+ * of how many columns. */
 static __device__ __forceinline__ uint32_t queue_columns(const tg_md_constants& c,
                                                          const tg_md_view& v, const row_search& r,
-                                                         uint32_t base, uint32_t* queue) {
+                                                         uint32_t base, uint32_t* queue,
+                                                         uint32_t* taken) {
   const uint32_t lane = threadIdx.x % 32;
   uint32_t column = 0, count = 0;
   float gap2 = 0;
@@ -219,16 +222,17 @@ static __device__ __forceinline__ uint32_t queue_columns(const tg_md_constants& 
     const uint32_t below = __shfl_up_sync(~0U, sum, step);
     if (lane >= step) sum += below;
   }
-  const uint32_t all = __shfl_sync(~0U, sum, 31);
-  if (all > TG_MD_QUEUE) {
+  *taken = __popc(__ballot_sync(~0U, sum <= TG_MD_QUEUE)); /* sums grow from lane to lane */
+  if (*taken == 0) {
     if (lane == 0) atomicOr(&v.totals->trouble, TG_MD_QUEUE_FULL);
+    *taken = 1;
     return 0;
   }
   uint32_t at = sum - count;
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2 && lane < *taken; i++)
     for (uint32_t k = of.first[i]; k < of.end[i]; k++) queue[at++] = k;
   __syncwarp();
-  return all;
+  return __shfl_sync(~0U, sum, *taken - 1);
 }
 
 /* Keeps of the queue's clusters the near ones, each with the number of its atoms << 24; returns how
@@ -302,8 +306,8 @@ static __global__ void __launch_bounds__(THREADS, 6)
   const uint32_t around =
       (min(v.range[0], v.columns[0] / 2) + 1) *
       (min(v.range[1], (v.columns[1] - 1) / 2) + min(v.range[1], v.columns[1] / 2) + 1);
-  for (uint32_t base = 0; base < around; base += 32) {
-    const uint32_t queued = queue_columns(c, v, r, base, s->queue);
+  for (uint32_t base = 0, taken; base < around; base += taken) {
+    const uint32_t queued = queue_columns(c, v, r, base, s->queue, &taken);
     const uint32_t near = keep_near(c, v, r, queued, s->queue);
     append_near(c, v, r, a, s, near, w);
     __syncwarp();
