@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/timer.h"
 #include "md/device_run.h"
@@ -110,6 +111,10 @@ static tg_status attempt(tuner* t, const tg_list_choice* lists) {
   if (t->count == MOST_TRIES || lists->nstlist > TG_DEVICE_STRETCH) return TG_OK;
   for (int i = 0; i < t->count; i++)
     if (same_intervals(&t->tries[i].lists, lists)) return TG_OK;
+  if (tg_interrupt_requested())
+    return tg_fail(TG_ERR_INTERRUPTED,
+                   "interrupted while list intervals were measured, before the first step; start "
+                   "the run again (--force)");
   trial* one = &t->tries[t->count];
   one->lists = *lists;
   take(&t->run, lists);

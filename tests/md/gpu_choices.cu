@@ -7,6 +7,10 @@
  * failed"; without a GPU it says so and exits 77 (skipped). */
 #include "md/gpu_files.cuh"
 
+extern "C" {
+#include "base/interrupt.h"
+}
+
 static tg_md_run_result chosen;
 
 static void tuned(tg_md_job* job) { job->tune = 1; }
@@ -40,6 +44,18 @@ static bool tuning_is_kept() {
   EXPECT(read_file(scratch + "/tuned/md.log").find("tuning: every ") != std::string::npos);
   EXPECT(read_file(scratch + "/formula/tuning.json").empty());
   return same_files("tuned", "asked");
+}
+
+static bool tuning_can_be_interrupted() {
+  tg_md_run_result result;
+  prepare = tuned;
+  tg_interrupt_request(true);
+  const bool right =
+      run_to(TG_ERR_INTERRUPTED, plain + "nsteps = 50\n", "cuda", "stopped", false, &result);
+  tg_interrupt_request(false);
+  prepare = nullptr;
+  EXPECT(right && strstr(tg_last_error(), "before the first step") != NULL);
+  return true;
 }
 
 /* Where the .mdp file gives the lists there is nothing to tune. */
@@ -106,6 +122,7 @@ int main() {
       "integrator = steep\ncoulombtype = Reaction-Field\nrcoulomb = 0.9\nepsilon-rf = 0\nvdwtype = "
       "Cut-off\nrvdw = 0.9\nemstep = 0.01\nnstenergy = 1\n";
   report(tuning_is_kept(), "tuned lists");
+  report(tuning_can_be_interrupted(), "tuning that is interrupted");
   report(given_lists_stay(), "lists that are given");
   report(minimises("down", down + "constraints = h-bonds\nnsteps = 100\nemtol = 10\n", false),
          "a minimisation");
