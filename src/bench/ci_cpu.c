@@ -27,6 +27,12 @@ const tg_bench_ci_case tg_bench_ci_cases[] = {
      TG_CI_UNSET, 1, 1, TG_BENCH_CI_SECONDS, -76.120874345986, 1e-9, "psi4, one core", 10.6},
     {"48Cr", "KB3G, pf shell", "snt/kb3g.snt", NULL, 4, 4, TG_CI_UNSET, TG_CI_UNSET, 5,
      TG_BENCH_CI_MINUTES, -100.53485, 5e-6, BIGSTICK, 378},
+    {"52Fe", "KB3G, pf shell", "snt/kb3g.snt", NULL, 6, 6, TG_CI_UNSET, TG_CI_UNSET, 2,
+     TG_BENCH_CI_GPU, NAN, 0, NULL, 0},
+    {"56Fe", "KB3G, pf shell", "snt/kb3g.snt", NULL, 6, 10, TG_CI_UNSET, TG_CI_UNSET, 1,
+     TG_BENCH_CI_GPU, NAN, 0, NULL, 0},
+    {"56Ni", "KB3G, pf shell", "snt/kb3g.snt", NULL, 8, 8, TG_CI_UNSET, TG_CI_UNSET, 1,
+     TG_BENCH_CI_GPU, NAN, 0, "published, 8,192 cores", 145},
     {.name = NULL},
 };
 

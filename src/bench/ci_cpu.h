@@ -24,6 +24,7 @@ typedef enum tg_bench_ci_length {
   TG_BENCH_CI_MOMENT, /* for trying */
   TG_BENCH_CI_SECONDS,
   TG_BENCH_CI_MINUTES, /* only when asked for */
+  TG_BENCH_CI_GPU,     /* hours of a few processors: for bench/ci_gpu.h, when asked for */
 } tg_bench_ci_length;
 
 /** A question whose answer is known. */
@@ -37,7 +38,7 @@ typedef struct tg_bench_ci_case {
   int irrep;  /* of a molecule; TG_CI_UNSET for nuclei */
   int states; /* how many */
   tg_bench_ci_length length;
-  double lowest;    /* energy, MeV or Ha, to `exact` */
+  double lowest;    /* energy, MeV or Ha, to `exact`; NAN: not known */
   double exact;     /* half a unit of its last digit */
   const char* peer; /* program that took peer_s on the machine that `peer` names; NULL: not known */
   double peer_s;

@@ -6,12 +6,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/plot.h"
-#include "bench/ci_cpu.h"
+#include "cli/bench_ci.h"
 #include "cli/cli.h"
 #include "cli/machine.h"
 
 typedef tg_bench_ci_case known;
-enum { MOST_CASES = 16 };
+typedef tg_cli_bench_ci_selection selection;
+enum { MOST_CASES = TG_CLI_BENCH_CI_CASES };
 
 typedef struct fields {
   tg_cli_list cases;
@@ -45,66 +46,6 @@ static const tg_cli_option options[] = {
      "write the JSON lines into a file, beside the table", false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
-
-/* ---- which cases ---- */
-
-typedef struct selection {
-  const known* list[MOST_CASES];
-  char input[MOST_CASES][4096];
-  int count;
-} selection;
-
-static bool named(const fields* f, const char* name) {
-  for (int i = 0; i < f->cases.count; i++)
-    if (strcmp(f->cases.items[i], name) == 0) return true;
-  return false;
-}
-
-static tg_status check_names(const fields* f) {
-  const char* names[MOST_CASES + 1] = {"all"};
-  int count = 1;
-  for (const known* c = tg_bench_ci_cases; c->name; c++) names[count++] = c->name;
-  for (int i = 0; i < f->cases.count; i++) {
-    bool is_known = false;
-    for (int n = 0; n < count; n++) is_known |= strcmp(names[n], f->cases.items[i]) == 0;
-    const char* near = tg_cli_nearest(f->cases.items[i], names, count);
-    if (!is_known)
-      return tg_fail(TG_ERR_INPUT, "--case %s is not known%s%s; --help lists the cases",
-                     f->cases.items[i], near ? "; nearest: " : "", near ? near : "");
-  }
-  if (f->interaction && (f->cases.count != 1 || named(f, "all")))
-    return tg_fail(TG_ERR_INPUT, "--interaction goes with one --case, whose input it is");
-  return TG_OK;
-}
-
-/* The input of a case; TG_ERR_INPUT where it is not there. */
-static tg_status input_of(const fields* f, const known* c, char* out, size_t size) {
-  if (f->interaction || !c->file) {
-    const int length = snprintf(out, size, "%s", f->interaction ? f->interaction : c->builtin);
-    return length >= 0 && (size_t)length < size
-               ? TG_OK
-               : tg_fail(TG_ERR_INPUT, "the name of an input is longer than %zu letters", size - 1);
-  }
-  TG_TRY(tg_path_join(f->data, c->file, out, size));
-  if (tg_path_exists(out)) return TG_OK;
-  return tg_fail(TG_ERR_INPUT,
-                 "%s: the input of case %s is not there; --data FOLDER says where %s is, or "
-                 "--interaction FILE names it",
-                 out, c->name, c->file);
-}
-
-static tg_status choose(const fields* f, selection* out) {
-  out->count = 0;
-  TG_TRY(check_names(f));
-  for (const known* c = tg_bench_ci_cases; c->name; c++) {
-    const bool usual = f->cases.count == 0 && c->length == TG_BENCH_CI_SECONDS;
-    if (!usual && !named(f, c->name) && !named(f, "all")) continue;
-    const tg_status status = input_of(f, c, out->input[out->count], sizeof out->input[0]);
-    if (status != TG_OK && f->cases.count) return status;
-    if (status == TG_OK) out->list[out->count++] = c;
-  }
-  return TG_OK;
-}
 
 /* ---- table ---- */
 
@@ -282,7 +223,7 @@ static tg_status run(int argc, char** argv) {
   tg_new_file file = {0};
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   TG_TRY(check(&f));
-  TG_TRY(choose(&f, &chosen));
+  TG_TRY(tg_cli_bench_ci_choose(&f.cases, f.interaction, f.data, false, &chosen));
   if (!tg_cli_speaks()) return TG_OK;
   if (f.json_file) TG_TRY(tg_new_file_open(f.json_file, &file));
   FILE* const lines[2] = {f.json ? stdout : NULL, file.stream};

@@ -10,7 +10,8 @@
   X(md_build)                                                                                      \
   X(ci_check)                                                                                      \
   X(ci_solve)                                                                                      \
-  X(ci_transitions) X(bench_md) X(bench_md_cpu) X(bench_ci_cpu) X(bench_halo) X(bench_motif) X(info)
+  X(ci_transitions)                                                                                \
+  X(bench_md) X(bench_md_cpu) X(bench_ci) X(bench_ci_cpu) X(bench_halo) X(bench_motif) X(info)
 
 #define DECLARE(name) extern const tg_cli_verb tg_cli_##name##_verb;
 TG_CLI_VERBS(DECLARE)

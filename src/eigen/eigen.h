@@ -179,7 +179,7 @@ typedef struct tg_eigen_result {
 tg_eigen_params tg_eigen_defaults(void);
 
 /** The smallest basis that the solver works with: `basis` of these parameters, at least, where the
- * space has as many states. */
+ * space has as many states. The method is not TG_EIGEN_AUTO. */
 int tg_eigen_least_basis(const tg_eigen_params* params);
 
 /** Local: bytes a solver and its result take on this PE at their peak, for parameters that would be

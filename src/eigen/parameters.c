@@ -26,7 +26,16 @@ static size_t least_basis(const tg_eigen_params* params) {
   return (size_t)params->states + (block > 2 ? 4 * block : 8);
 }
 
-int tg_eigen_least_basis(const tg_eigen_params* params) { return (int)least_basis(params); }
+static int usual_block(const tg_eigen_params* params) {
+  if (params->method == TG_EIGEN_LANCZOS) return 2;
+  return params->states < 4 ? params->states : 4;
+}
+
+int tg_eigen_least_basis(const tg_eigen_params* params) {
+  tg_eigen_params with = *params;
+  if (with.block == 0) with.block = usual_block(params);
+  return (int)least_basis(&with);
+}
 
 /* With more, restarts cost next to no products (docs/eigen.md has figures), and each product more
  * to make orthogonal. */
@@ -138,11 +147,7 @@ tg_status tg_eigen_resolve(const tg_eigen_problem* problem, tg_eigen_params* par
   if (params->method == TG_EIGEN_AUTO)
     params->method =
         problem->diagonal || problem->precondition ? TG_EIGEN_DAVIDSON : TG_EIGEN_LANCZOS;
-  if (params->block == 0) {
-    params->block = 2;
-    if (params->method == TG_EIGEN_DAVIDSON)
-      params->block = params->states < 4 ? params->states : 4;
-  }
+  if (params->block == 0) params->block = usual_block(params);
   if ((size_t)params->block > total) params->block = (int)total;
   if (params->products == 0) params->products = 10000 + 1000 * (int64_t)params->states;
   if (params->threads == 0) params->threads = usual_threads();

@@ -238,7 +238,8 @@ tg_status norms(const tg_rows* rows, const double* w, int c, double* norm) {
 void queue_subtract(state* s, const tg_rows* rows, double* w, int c, const double* v, int p,
                     const double* h, int ldh, const factored* f) {
   const int blocks = blocks_for(rows->n / 2);
-  const size_t bytes = (size_t)p * (size_t)c * sizeof(double);
+  /* eight coefficients more: the compiler may read ahead of where it knows that it has to */
+  const size_t bytes = (size_t)(p + 8) * (size_t)c * sizeof(double);
 #define TG_SUBTRACT(C)                                                                             \
   k::subtract<C><<<blocks, THREADS, bytes, s->stream>>>(w, v, rows->n, rows->ld, p, h, ldh, f)
   if (c == 1)
