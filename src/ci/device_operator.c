@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "ci/device_fly.h"
+#include "ci/device_mixed.h"
 #include "ci/device_stored.h"
 #include "ci/product_fly.h"
 #include "device/device.h"
@@ -20,6 +21,7 @@ struct tg_ci_device_operator {
   tg_ci_device_operator_facts facts;
   tg_ci_device_fly* fly;
   tg_ci_device_stored* stored;
+  tg_ci_device_mixed* mixed;
   tg_eigen_problem problem; /* whose rows the vectors here have */
   tg_rows rows;
   double* diagonal;
@@ -96,6 +98,13 @@ static tg_status no_room(const tg_ci_device_operator_params* params,
                  other);
 }
 
+/* Bytes that a matrix of some rows may take: vectors come first, as many as are wanted. */
+static uint64_t mixed_memory(const tg_ci_device_operator_params* params,
+                             const tg_ci_device_operator_facts* f) {
+  const bool all = params->usual + f->fly_bytes <= params->memory;
+  return params->memory - (all ? params->usual : params->fewest);
+}
+
 /* Bytes, and the choice that follows from them. */
 static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                         const tg_ci_device_operator_params* params,
@@ -156,9 +165,17 @@ static tg_status make_on_device(const tg_ci_hamiltonian* h, const tg_ci_fly* fly
     return tg_ci_device_fly_create(fly, params->device, params->stream, NULL, &op->fly);
   const tg_ci_device_stored_params matrix = stored_params(h, fly, params);
   tg_ci_device_stored_facts made;
-  TG_TRY(tg_ci_device_stored_create(&matrix, &op->stored));
-  tg_ci_device_stored_query(op->stored, &made);
-  f->stored_bytes = made.bytes;
+  if (f->host.storage == TG_CI_STORAGE_MIXED) {
+    tg_ci_device_mixed_facts mixed;
+    TG_TRY(tg_ci_device_mixed_create(&matrix, mixed_memory(params, f), &op->mixed));
+    tg_ci_device_mixed_query(op->mixed, &mixed);
+    made = mixed.stored;
+    f->stored_bytes = mixed.bytes;
+  } else {
+    TG_TRY(tg_ci_device_stored_create(&matrix, &op->stored));
+    tg_ci_device_stored_query(op->stored, &made);
+    f->stored_bytes = made.bytes;
+  }
   f->product_bytes = made.product_bytes;
   f->stored_elements = made.elements;
   f->host.stored = made.elements + f->host.dimension;
@@ -200,12 +217,14 @@ void tg_ci_device_operator_free(tg_ci_device_operator* op) {
   }
   tg_ci_device_fly_destroy(&op->fly);
   tg_ci_device_stored_destroy(&op->stored);
+  tg_ci_device_mixed_destroy(&op->mixed);
   tg_free(op);
 }
 
 tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, double* y,
                                       size_t ld) {
   if (op->stored) return tg_ci_device_stored_apply(op->stored, k, x, ld, y, ld);
+  if (op->mixed) return tg_ci_device_mixed_apply(op->mixed, k, x, ld, y, ld);
   return tg_ci_device_fly_apply(op->fly, k, x, ld, y, ld);
 }
 
@@ -222,8 +241,9 @@ tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const doub
 tg_status tg_ci_device_operator_diagonal(tg_ci_device_operator* op, const double** out) {
   if (!op->diagonal) {
     TG_TRY(op->rows.ops->allocate(&op->rows, 1, "the diagonal", &op->diagonal));
-    TG_TRY(op->stored ? tg_ci_device_stored_diagonal(op->stored, op->diagonal)
-                      : tg_ci_device_fly_diagonal(op->fly, op->diagonal));
+    TG_TRY(op->stored  ? tg_ci_device_stored_diagonal(op->stored, op->diagonal)
+           : op->mixed ? tg_ci_device_mixed_diagonal(op->mixed, op->diagonal)
+                       : tg_ci_device_fly_diagonal(op->fly, op->diagonal));
   }
   *out = op->diagonal;
   return TG_OK;

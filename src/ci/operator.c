@@ -20,8 +20,14 @@ struct tg_ci_operator {
 };
 
 const char* tg_ci_storage_name(tg_ci_storage storage) {
-  static const char* const names[] = {"auto", "stored", "fly"};
+  static const char* const names[TG_CI_STORAGES] = {"auto", "stored", "fly", "mixed"};
   return names[storage];
+}
+
+const char* tg_ci_storage_words(tg_ci_storage storage) {
+  static const char* const words[TG_CI_STORAGES] = {
+      "stored or computed", "stored", "computed on the fly", "stored in part, others on the fly"};
+  return words[storage];
 }
 
 static int threads_of(const tg_ci_operator_params* params) {

@@ -22,7 +22,9 @@
 typedef enum tg_ci_storage {
   TG_CI_STORAGE_AUTO,
   TG_CI_STORAGE_STORED,
-  TG_CI_STORAGE_FLY
+  TG_CI_STORAGE_FLY,
+  TG_CI_STORAGE_MIXED, /* on a GPU alone: rows are stored as far as its memory goes */
+  TG_CI_STORAGES
 } tg_ci_storage;
 
 typedef struct tg_ci_operator_params {
@@ -78,6 +80,8 @@ tg_status tg_ci_operator_apply(const tg_ci_operator* op, int k, const double* x,
 const double* tg_ci_operator_diagonal(const tg_ci_operator* op);
 tg_ci_operator_facts tg_ci_operator_facts_of(const tg_ci_operator* op);
 const char* tg_ci_storage_name(tg_ci_storage storage);
+/** What becomes of matrix elements: "stored", "computed on the fly". */
+const char* tg_ci_storage_words(tg_ci_storage storage);
 
 /* ---- for several PEs ---- */
 

@@ -72,8 +72,8 @@ static tg_status params_of(const tg_ci_device_sector* s, tg_ci_device_operator_p
 static tg_eigen_params share(const tg_ci_device_sector* s,
                              const tg_ci_device_operator_params* params,
                              const tg_ci_device_operator_facts* facts) {
-  const bool stored = facts->host.storage == TG_CI_STORAGE_STORED;
-  const uint64_t taken = stored ? facts->stored_bytes : facts->fly_bytes;
+  const bool fly = facts->host.storage == TG_CI_STORAGE_FLY;
+  const uint64_t taken = fly ? facts->fly_bytes : facts->stored_bytes;
   const uint64_t left = s->room->usable > taken ? s->room->usable - taken : 0;
   tg_eigen_params e = s->eigen;
   e.memory = (size_t)left;

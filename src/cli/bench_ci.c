@@ -41,7 +41,7 @@ static const tg_cli_option options[] = {
      "where snt/kb3g.snt and others are (default ../shared/data/ci)", false},
     {"backend", 0, TG_CLI_CHOICE, offsetof(fields, backend), "cuda|omp",
      "cuda; the processors are measured by throng bench ci-cpu (default cuda)", false},
-    {"storage", 0, TG_CLI_CHOICE, offsetof(fields, storage), "all|auto|stored|fly",
+    {"storage", 0, TG_CLI_CHOICE, offsetof(fields, storage), "all|auto|stored|fly|mixed",
      "of the Hamiltonian; all: stored, where it fits, and fly (default all)", false},
     {"products", 0, TG_CLI_FLAG, offsetof(fields, products), NULL,
      "measure products alone, solve nothing", false},
@@ -97,7 +97,7 @@ static double beside_of(const tg_bench_ci_gpu_result* r) {
 
 static double gpu_bytes(const tg_bench_ci_gpu_result* r) {
   const tg_ci_device_need* g = &r->need.gpu;
-  const bool stored = r->facts.host.storage == TG_CI_STORAGE_STORED;
+  const bool stored = r->facts.host.storage != TG_CI_STORAGE_FLY;
   return (double)(r->solved ? g->vectors : 0) +
          (double)(stored ? r->facts.stored_bytes : r->facts.fly_bytes);
 }
@@ -269,9 +269,9 @@ static tg_status measure_one(const fields* f, const tg_bench_ci_case* what, cons
 static tg_status measure(const fields* f, const tg_cli_bench_ci_selection* chosen,
                          FILE* const* lines, tg_cli_bench_ci_row* rows, int* count) {
   for (int i = 0; i < chosen->count; i++)
-    for (int s = TG_CI_STORAGE_AUTO; s <= TG_CI_STORAGE_FLY; s++) {
+    for (int s = TG_CI_STORAGE_AUTO; s < TG_CI_STORAGES; s++) {
       const bool wanted = strcmp(f->storage, "all") == 0
-                              ? s != TG_CI_STORAGE_AUTO
+                              ? s == TG_CI_STORAGE_STORED || s == TG_CI_STORAGE_FLY
                               : strcmp(f->storage, tg_ci_storage_name((tg_ci_storage)s)) == 0;
       bool there;
       if (!wanted) continue;

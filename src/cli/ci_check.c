@@ -156,16 +156,14 @@ static void print_need(const tg_cli_ci_job* job, size_t sector) {
     char gpu[256];
     tg_cli_ci_describe_gpu(&n, gpu, sizeof gpu);
     printf("%llu matrix elements, %s; %d lowest levels take about %.4g MB of the host\n  %s\n",
-           (unsigned long long)n.facts.pairs,
-           n.facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly", n.states,
+           (unsigned long long)n.facts.pairs, tg_ci_storage_words(n.facts.storage), n.states,
            1e-6 * (double)n.peak, gpu);
     return;
   }
   printf(
       "%llu matrix elements, %s; %d lowest levels take about %.4g MB, and about %.2g s on an "
       "idle machine of this kind\n",
-      (unsigned long long)n.facts.pairs,
-      n.facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly", n.states,
+      (unsigned long long)n.facts.pairs, tg_ci_storage_words(n.facts.storage), n.states,
       1e-6 * (double)n.peak, fmax(n.seconds, 0.01));
   print_split(&n.split);
   tg_ci_distribution_free(&n.split);

@@ -84,7 +84,7 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
   if (o->threads != TG_CI_UNSET) solve->threads = o->threads;
   if (o->memory_gb != -1) solve->memory = (uint64_t)(1e9 * o->memory_gb);
   if (o->tolerance != -1) solve->tolerance = o->tolerance;
-  for (int s = TG_CI_STORAGE_AUTO; s <= TG_CI_STORAGE_FLY; s++)
+  for (int s = TG_CI_STORAGE_AUTO; s < TG_CI_STORAGES; s++)
     if (strcmp(o->storage, tg_ci_storage_name((tg_ci_storage)s)) == 0)
       solve->storage = (tg_ci_storage)s;
   if (strcmp(o->check, "always") == 0) solve->check = TG_EIGEN_CHECK_ALWAYS;
@@ -101,6 +101,8 @@ static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* so
     return tg_fail(TG_ERR_INPUT,
                    "--gpus %d: configuration interaction works on one GPU so far; leave --gpus out",
                    o->gpus);
+  if (solve->storage == TG_CI_STORAGE_MIXED && !gpu)
+    return tg_fail(TG_ERR_INPUT, "--storage mixed goes with --backend cuda");
   if (gpu && tg_device_count() == 0)
     return tg_fail(TG_ERR_MACHINE, "--backend cuda: %s", tg_device_reason());
   return TG_OK;
@@ -190,7 +192,7 @@ void tg_cli_ci_close(tg_cli_ci_job* job) {
 
 void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
   const tg_ci_device_need* g = &need->gpu;
-  const bool stored = need->facts.storage == TG_CI_STORAGE_STORED;
+  const bool stored = need->facts.storage != TG_CI_STORAGE_FLY;
   int used = snprintf(out, size, "GPU %d (%s): %.4g MB of vectors, %.4g MB of %s, of %.4g GB free",
                       g->device, g->name, 1e-6 * (double)g->vectors,
                       1e-6 * (double)(stored ? g->matrix : g->tables), stored ? "matrix" : "tables",

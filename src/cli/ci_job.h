@@ -108,8 +108,9 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    "most particles above the lowest configuration (default: no limit)", false},                    \
   {"states", 'n', TG_CLI_INT, TG_CLI_CI_OPTION(type, states), "N",                                 \
    "lowest states of each parity or irrep (default: 10, or all there are)", false},                \
-  {"storage", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, storage), "auto|stored|fly",                \
-   "keep the Hamiltonian's elements, or compute them again for each product (default auto)",       \
+  {"storage", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, storage), "auto|stored|fly|mixed",          \
+   "keep the Hamiltonian's elements, or compute them again for each product; mixed: as many as a " \
+   "GPU holds (default auto)",                                                                    \
    false},                                                                                         \
   {"pe", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, pes), "N",                                          \
    "processing elements that share the states (default: the launcher's, or 1)", false},            \

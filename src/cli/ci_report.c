@@ -71,8 +71,7 @@ static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum
     tg_cli_ci_symmetry(p, n->symmetry, symmetry, sizeof symmetry);
     fprintf(out, "  %s: %llu states, %llu matrix elements, %s, about %.4g MB\n", symmetry,
             (unsigned long long)n->facts.dimension, (unsigned long long)n->facts.pairs,
-            n->facts.storage == TG_CI_STORAGE_STORED ? "stored" : "computed on the fly",
-            1e-6 * (double)n->peak);
+            tg_ci_storage_words(n->facts.storage), 1e-6 * (double)n->peak);
     if (!n->gpu.used) continue;
     tg_cli_ci_describe_gpu(n, words, sizeof words);
     fprintf(out, "    %s\n", words);

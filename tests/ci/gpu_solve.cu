@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   for (const question& q : questions)
-    for (tg_ci_storage storage : {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED}) {
+    for (tg_ci_storage storage : {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED, TG_CI_STORAGE_MIXED}) {
       if (argc > 1 && strcmp(argv[1], tg_ci_storage_name(storage)) != 0) continue;
       report(agrees(&q, storage), std::string(q.input) + " " + std::to_string(q.protons) + " " +
                                       std::to_string(q.neutrons) + " " +
