@@ -82,10 +82,8 @@ void close(tg_rows* rows) {
   state* s = of(rows);
   if (!s) return;
   cudaSetDevice(s->device);
-  double* const device[] = {s->partial, s->sums, s->up};
-  for (double* memory : device) cudaFree(memory);
-  cudaFree(s->factored_there);
-  cudaFree(s->found);
+  void* const device[] = {s->partial, s->sums, s->up, s->factored_there, s->found};
+  for (void* memory : device) tg_cuda_release(memory);
   cudaFreeHost(s->host_sums);
   cudaFreeHost(s->host_up);
   cudaFreeHost(s->factored_here);
@@ -112,11 +110,16 @@ tg_status open(tg_rows* rows, size_t room, int most) {
   s->sum_count = sums_for(room, most);
   note(s, cudaSetDevice(s->device));
   const size_t partial = partial_for(most, s->segments);
-  note(s, cudaMalloc(&s->partial, partial * sizeof(double)));
-  note(s, cudaMalloc(&s->sums, s->sum_count * sizeof(double)));
-  note(s, cudaMalloc(&s->up, UP * sizeof(double)));
-  note(s, cudaMalloc(&s->factored_there, sizeof *s->factored_there));
-  note(s, cudaMalloc(&s->found, sizeof *s->found));
+  const struct {
+    void** to;
+    size_t bytes;
+  } all[] = {{(void**)&s->partial, partial * sizeof(double)},
+             {(void**)&s->sums, s->sum_count * sizeof(double)},
+             {(void**)&s->up, UP * sizeof(double)},
+             {(void**)&s->factored_there, sizeof *s->factored_there},
+             {(void**)&s->found, sizeof *s->found}};
+  for (const auto& one : all)
+    TG_TRY(tg_cuda_allocate(s->device, one.bytes, "the eigen-solver's small matrices", one.to));
   note(s, cudaHostAlloc(&s->host_sums, s->sum_count * sizeof(double), cudaHostAllocDefault));
   note(s, cudaHostAlloc(&s->host_up, UP * sizeof(double), cudaHostAllocDefault));
   note(s, cudaHostAlloc(&s->factored_here, sizeof *s->factored_here, cudaHostAllocDefault));
@@ -127,23 +130,18 @@ tg_status open(tg_rows* rows, size_t room, int most) {
 
 tg_status allocate(const tg_rows* rows, size_t columns, const char* what, double** out) {
   const size_t bytes = (columns * rows->ld + 1) * sizeof(double);
-  double* memory = nullptr;
-  cudaError_t error = cudaSetDevice(of(rows)->device);
-  if (error == cudaSuccess) error = cudaMalloc(&memory, bytes);
-  if (error != cudaSuccess) {
-    cudaGetLastError();
-    return tg_fail(TG_ERR_MACHINE, "GPU %d: %s: %.4g GB could not be had (%s)", of(rows)->device,
-                   what, 1e-9 * (double)bytes, cudaGetErrorString(error));
-  }
+  void* memory = nullptr;
+  TG_TRY(tg_cuda_status(cudaSetDevice(of(rows)->device), of(rows)->device, "choosing it"));
+  TG_TRY(tg_cuda_allocate(of(rows)->device, bytes, what, &memory));
   note(of(rows), cudaMemsetAsync(memory, 0, bytes, of(rows)->stream));
-  *out = memory;
+  *out = (double*)memory;
   return TG_OK;
 }
 
 void release(const tg_rows* rows, double* columns) {
   if (!columns) return;
   cudaSetDevice(of(rows)->device);
-  cudaFree(columns);
+  tg_cuda_release(columns);
 }
 
 /* Room for a small matrix that goes up; *there: where it will be. */
