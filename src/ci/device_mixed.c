@@ -25,7 +25,7 @@ static uint64_t states_before(const tg_ci_space* space, uint64_t string) {
 static uint64_t bytes_of(const tg_ci_device_stored_params* p, uint64_t first, uint64_t end) {
   const tg_ci_device_rows rows = {first, end};
   tg_ci_device_stored_params part = *p;
-  uint64_t making;
+  uint64_t making = 0;
   part.rows = &rows;
   return first < end ? tg_ci_device_stored_bytes(&part, &making) + making : 0;
 }

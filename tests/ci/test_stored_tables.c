@@ -128,7 +128,7 @@ static void test_elements_are_those_of_h(void** state) {
     for (int j = 0; j < n; j++)
       for (int k = 0; k < n; k++)
         for (int l = 0; l < n; l++) {
-          const size_t ij = (size_t)(i * n + j), kl = (size_t)(k * n + l);
+          const size_t ij = (size_t)i * s.count + (size_t)j, kl = (size_t)k * s.count + (size_t)l;
           for (int t = 0; i < j && k < l && t < 2; t++)
             assert_true(pair_from(&e, t, ij, kl) == tg_ci_hamiltonian_two(s.h, t, i, j, k, l));
           const bool balanced = e.cross_channel[0][ij] == e.cross_channel[1][kl];
