@@ -37,16 +37,18 @@ typedef struct tg_md_job {
   const char* const* include_folders; /* [include_count] */
   int include_count;
 
-  const char* backend; /* "omp" (default), "ref", or "cuda": tg_md_run on one GPU */
+  const char* backend; /* "omp" (default), "ref", or "cuda": tg_md_run on GPUs */
   const char*
       precision; /* "mixed" (default: pair forces in float, the rest in double) or "double" */
   const char* transport; /* "loop", "mpi", "socket", or NULL: socket where TG_BOOTSTRAP is in the
-                            environment, else mpi under an MPI launcher, else loop */
-  const char*
-      halo;     /* schedule of the halo exchange: "pulse" (default), "host", "fused", "direct" */
-  int grid[3];  /* domains along x, y, z; 0 0 0: chosen for pe_count */
-  int pe_count; /* 0: the launcher's number, or 1 */
-  int threads;  /* of this process, shared by its PEs; 0: all it may use */
+                            environment, else mpi under an MPI launcher, else loop. Backend cuda:
+                            "loop", "nvshmem", or NULL: nvshmem for several processes, else loop */
+  const char* halo;  /* schedule of the halo exchange: "host", "pulse", "fused", "direct", or NULL:
+                        pulse, with backend cuda direct */
+  int grid[3];       /* domains along x, y, z; 0 0 0: chosen for pe_count */
+  int pe_count;      /* 0: the launcher's number, or 1; backend cuda: a domain for each GPU */
+  int gpus;          /* backend cuda: how many share the system; 0: one, or one for each process */
+  int threads;       /* of this process, shared by its PEs; 0: all it may use */
   double deadline_s; /* seconds that a PE may wait for another before the run is given up; 0: 60 */
 
   const char* output;        /* folder, tg_md_run only */

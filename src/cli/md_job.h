@@ -60,7 +60,7 @@ typedef struct tg_cli_md_machine {
    TG_CLI_CHOICE,                                                                                  \
    offsetof(type, machine.backend),                                                                \
    "omp|ref|cuda",                                                                                 \
-   "what computes: threads and SIMD, the plain serial reference, or a GPU (default omp)",          \
+   "what computes: threads and SIMD, the plain serial reference, or GPUs (default omp)",           \
    false},                                                                                         \
       {"precision",    0,                                                                          \
        TG_CLI_CHOICE,  offsetof(type, machine.precision),                                          \
@@ -77,16 +77,19 @@ typedef struct tg_cli_md_machine {
        0,                                                                                          \
        TG_CLI_CHOICE,                                                                              \
        offsetof(type, machine.transport),                                                          \
-       "loop|mpi|socket",                                                                          \
-       "how they talk: threads of this process, MPI, or TCP between processes that TG_BOOTSTRAP "  \
-       "brings together (default socket where that is set, mpi under mpirun, else loop)",          \
+       "loop|mpi|socket|nvshmem",                                                                  \
+       "how they talk: threads or GPUs of this process, MPI, TCP between processes that "          \
+       "TG_BOOTSTRAP brings together, or stores between GPUs of several processes (default with "  \
+       "several processes nvshmem on GPUs, else socket where TG_BOOTSTRAP is set, or mpi; with "   \
+       "one loop)",                                                                                \
        false},                                                                                     \
       {"halo",                                                                                     \
        0,                                                                                          \
        TG_CLI_CHOICE,                                                                              \
        offsetof(type, machine.halo),                                                               \
-       "host|pulse|fused|direct",                                                                  \
-       "schedule of the halo exchange; the result is the same to the last bit (default pulse)",    \
+       "host|stream|pulse|fused|direct",                                                           \
+       "schedule of the halo exchange; the result is the same to the last bit (default pulse, on " \
+       "GPUs direct)",                                                                             \
        false},                                                                                     \
       {"deadline",                                                                                 \
        0,                                                                                          \

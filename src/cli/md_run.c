@@ -13,6 +13,7 @@ typedef struct fields {
   tg_cli_md_input input;
   tg_cli_md_machine machine;
   const char *output, *plot, *trace, *lists;
+  int gpus; /* INT_MIN: not given */
   double checkpoint_minutes;
   bool force, go_on, reproducible, tune, json;
 } fields;
@@ -47,6 +48,10 @@ static const tg_cli_option options[] = {
      "path is given",
      false},
     TG_CLI_MD_MACHINE_OPTIONS(fields),
+    {"gpus", 0, TG_CLI_INT, offsetof(fields, gpus), "N",
+     "with --backend cuda: GPUs of this machine that share the system; --pe then is a grid of "
+     "domains, a multiple of N (default 1, and a domain for each, in slabs along the longest edge)",
+     false},
     {"json", 0, TG_CLI_FLAG, offsetof(fields, json), NULL, "print the summary as JSON", false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
@@ -113,7 +118,10 @@ static tg_status parse_lists(const char* text, tg_md_job* job) {
 }
 
 static tg_status run(int argc, char** argv) {
-  fields f = {.machine = TG_CLI_MD_MACHINE_DEFAULT, .output = "run", .checkpoint_minutes = 15};
+  fields f = {.machine = TG_CLI_MD_MACHINE_DEFAULT,
+              .output = "run",
+              .checkpoint_minutes = 15,
+              .gpus = INT_MIN};
   char plot[4096], trace[4096];
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   tg_md_job job;
@@ -123,6 +131,10 @@ static tg_status run(int argc, char** argv) {
   if (!(f.checkpoint_minutes > 0))
     return tg_fail(TG_ERR_INPUT, "--checkpoint %g: minutes, more than 0, were expected",
                    f.checkpoint_minutes);
+  if (f.gpus != INT_MIN && f.gpus < 1)
+    return tg_fail(TG_ERR_INPUT, "--gpus %d: at least 1 was expected; --backend omp uses none",
+                   f.gpus);
+  job.gpus = f.gpus != INT_MIN ? f.gpus : 0;
   job.output = f.output;
   job.force = f.force;
   job.continue_run = f.go_on;

@@ -60,17 +60,31 @@ typedef struct loop {
   bool trouble;   /* on the GPU, which still works: the last good state is to be kept */
 } loop;
 
-tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system, int pe_count) {
-  if (pe_count != 1 && system->parameters.integrator != TG_INTEGRATOR_LEAP_FROG)
+static tg_status check_gpus(const tg_device_choice* devices) {
+  const int there = tg_device_count(), wanted = devices->card_count;
+  if (there == 0)
+    return tg_fail(TG_ERR_MACHINE, "the backend cuda: %s; use the backend omp", tg_device_reason());
+  if (wanted <= there) return TG_OK;
+  return tg_fail(TG_ERR_MACHINE,
+                 "%d GPUs were asked for, and this machine has %d (throng info shows them); ask "
+                 "for fewer",
+                 wanted, there);
+}
+
+tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
+                              const tg_device_choice* devices) {
+  const int* grid = devices->grid;
+  const int domains = grid[0] * grid[1] * grid[2];
+  if (domains != 1 && system->parameters.integrator != TG_INTEGRATOR_LEAP_FROG)
     return tg_fail(TG_ERR_INPUT,
-                   "integrator = steep on %d processing elements: with the backend cuda one GPU "
-                   "minimises; leave --pe out, or use the backend omp",
-                   pe_count);
-  if (pe_count != 1)
+                   "integrator = steep on %d domains: with the backend cuda one GPU minimises, with "
+                   "one domain; leave --pe and --gpus out, or use the backend omp",
+                   domains);
+  if (domains != 1)
     return tg_fail(TG_ERR_INPUT,
-                   "%d processing elements: the backend cuda works on one GPU; leave --pe out, or "
-                   "use the backend omp",
-                   pe_count);
+                   "%d x %d x %d domains: the backend cuda works with one on one GPU so far; leave "
+                   "--pe and --gpus out, or use the backend omp",
+                   grid[0], grid[1], grid[2]);
   if (strcmp(job->precision, "mixed") != 0)
     return tg_fail(TG_ERR_INPUT,
                    "precision \"%s\": the backend cuda has pair forces in float alone; leave "
@@ -80,9 +94,7 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system, 
     return tg_fail(TG_ERR_INPUT,
                    "--trace: the backend cuda has no events of a step to record; use the backend "
                    "omp");
-  if (tg_device_count() == 0)
-    return tg_fail(TG_ERR_MACHINE, "the backend cuda: %s; use the backend omp", tg_device_reason());
-  return TG_OK;
+  return check_gpus(devices);
 }
 
 tg_status tg_run_device_name(tg_run* run) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/timer.h"
 #include "base/units.h"
+#include "md/device_choice.h"
 #include "md/device_run.h"
 #include "md/list_choice.h"
 #include "md/run.h"
@@ -20,7 +21,6 @@
 void tg_md_job_default(tg_md_job* job) {
   memset(job, 0, sizeof *job);
   job->backend = "omp";
-  job->halo = "pulse";
   job->precision = "mixed";
   job->checkpoint_minutes = 15;
 }
@@ -98,6 +98,8 @@ static int threads_of_pe(const tg_md_job* job, const tg_world* world) {
   return threads > 0 ? threads : 1;
 }
 
+static bool on_gpu(const tg_md_job* job) { return strcmp(job->backend, "cuda") == 0; }
+
 static tg_status world_params(const tg_md_job* job, tg_world_params* out) {
   memset(out, 0, sizeof *out);
   const int* grid = job->grid;
@@ -116,10 +118,11 @@ static tg_status world_params(const tg_md_job* job, tg_world_params* out) {
   out->transport = job->transport;
   out->deadline_s = job->deadline_s;
   out->pe_count = product ? product : job->pe_count;
+  if (!on_gpu(job)) return TG_OK;
+  out->transport = tg_device_choice_transport(job);
+  out->pe_count = 0; /* processes; the domains are the GPUs' business */
   return TG_OK;
 }
-
-static bool on_gpu(const tg_md_job* job) { return strcmp(job->backend, "cuda") == 0; }
 
 /* How often lists are made: given, measured, or neither. */
 static tg_status check_lists(const tg_md_job* job) {
@@ -152,12 +155,7 @@ static tg_status check_job(const tg_md_job* job) {
                    job->backend);
   if (strcmp(job->precision, "mixed") != 0 && strcmp(job->precision, "double") != 0)
     return tg_fail(TG_ERR_INPUT, "precision \"%s\": there are mixed and double", job->precision);
-  if (job->transport && strcmp(job->transport, "nvshmem") == 0)
-    return tg_fail(
-        TG_ERR_INPUT,
-        "transport \"nvshmem\": its memory lies on GPUs, and molecular dynamics does not "
-        "work on them yet; give loop, mpi or socket");
-  return TG_OK;
+  return tg_device_choice_check(job);
 }
 
 static tg_domain_params domain_params(const shared* s, const tg_world* world,
@@ -170,7 +168,7 @@ static tg_domain_params domain_params(const shared* s, const tg_world* world,
       .list_radius = list->radius,
       .prune_interval = list->prune_interval,
       .inner_radius = list->inner_radius,
-      .halo = job->halo,
+      .halo = job->halo && !on_gpu(job) ? job->halo : "pulse",
   };
   memcpy(params.grid, job->grid, sizeof params.grid);
   if (tg_world_pe_count(world) == 1) params.grid[0] = params.grid[1] = params.grid[2] = 1;
@@ -299,8 +297,12 @@ static tg_status nothing_to_do(tg_run* run, const tg_world* world) {
 static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   const tg_parameters* p = &s->system->parameters;
   tg_list_choice choice;
-  if (on_gpu(s->job))
-    TG_TRY(tg_world_agree(world, tg_run_device_check(s->job, s->system, tg_world_pe_count(world))));
+  if (on_gpu(s->job)) {
+    tg_status fits =
+        tg_device_choose(s->job, s->system->box, tg_world_pe_count(world), &run->devices);
+    if (fits == TG_OK) fits = tg_run_device_check(s->job, s->system, &run->devices);
+    TG_TRY(tg_world_agree(world, fits));
+  }
   TG_TRY(tg_world_agree(world, tg_list_choose(s->system, s->job, &s->restart, &choice)));
   tg_domain_params params = domain_params(s, world, &choice);
   TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));

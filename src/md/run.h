@@ -5,6 +5,7 @@
 
 #include <throng/md.h>
 
+#include "md/device_choice.h"
 #include "md/domain.h"
 #include "md/energies.h"
 #include "md/output.h"
@@ -37,9 +38,10 @@ typedef struct tg_run {
   long long step, last_step;
   long long steps_done; /* by the loop, whole steps alone */
   int nstlist;
-  double list_radius;  /* nm */
-  int prune_interval;  /* list_choice.h */
-  double inner_radius; /* nm; these four are part of a checkpoint */
+  double list_radius;       /* nm */
+  int prune_interval;       /* list_choice.h */
+  double inner_radius;      /* nm; these four are part of a checkpoint */
+  tg_device_choice devices; /* backend cuda */
   int traced_steps;
   bool finished;    /* the last step was done: the checkpoint says so */
   bool state_kept;  /* the snapshot is the last good state, also after TG_ERR_MACHINE */
