@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "device/device.h"
+#include "md/device_meet.h"
 #include "md/device_setup.h"
 #include "md/device_tune.h"
 #include "md/device_writer.h"
@@ -58,10 +59,12 @@ typedef struct loop {
   bool checkpoint_due;
   bool restarted; /* for more room, and nothing is queued since: the snapshot is the state */
   bool trouble;   /* on the GPU, which still works: the last good state is to be kept */
+  bool parted;    /* the processes have agreed on how it ended */
 } loop;
 
-static tg_status check_gpus(const tg_device_choice* devices) {
-  const int there = tg_device_count(), wanted = devices->card_count;
+/* Processes have looked for their GPUs when their world was made. */
+static tg_status check_gpus(const tg_device_choice* devices, int process_count) {
+  const int there = tg_device_count(), wanted = process_count > 1 ? 1 : devices->card_count;
   if (there == 0)
     return tg_fail(TG_ERR_MACHINE, "the backend cuda: %s; use the backend omp", tg_device_reason());
   if (wanted <= there) return TG_OK;
@@ -72,14 +75,15 @@ static tg_status check_gpus(const tg_device_choice* devices) {
 }
 
 tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
-                              const tg_device_choice* devices) {
+                              const tg_device_choice* devices, int process_count) {
   const int* grid = devices->grid;
   const int domains = grid[0] * grid[1] * grid[2];
   if (domains != 1 && system->parameters.integrator != TG_INTEGRATOR_LEAP_FROG)
-    return tg_fail(TG_ERR_INPUT,
-                   "integrator = steep on %d domains: with the backend cuda one GPU minimises, with "
-                   "one domain; leave --pe and --gpus out, or use the backend omp",
-                   domains);
+    return tg_fail(
+        TG_ERR_INPUT,
+        "integrator = steep on %d domains: with the backend cuda one GPU minimises, with "
+        "one domain; leave --pe and --gpus out, or use the backend omp",
+        domains);
   if (domains != 1)
     return tg_fail(TG_ERR_INPUT,
                    "%d x %d x %d domains: the backend cuda works with one on one GPU so far; leave "
@@ -94,7 +98,7 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
     return tg_fail(TG_ERR_INPUT,
                    "--trace: the backend cuda has no events of a step to record; use the backend "
                    "omp");
-  return check_gpus(devices);
+  return check_gpus(devices, process_count);
 }
 
 tg_status tg_run_device_name(tg_run* run) {
@@ -195,13 +199,17 @@ static tg_status queue(loop* l) {
   return TG_OK;
 }
 
+static tg_status agree(loop* l, tg_status status) {
+  return l->run->processes ? tg_world_agree(l->run->processes, status) : status;
+}
+
 static tg_status describe(loop* l, const stretch* s, const tg_device_trouble* t) {
   const tg_run* run = l->run;
   char name[96], where[64];
   l->trouble = true;
   if (t->fast_atom < 0 && t->bad_group < 0) { /* the lists', which their owner tells */
     const tg_status status = tg_device_md_get_forces(l->md, NULL, NULL);
-    return tg_fail_context(status,
+    return tg_fail_context(agree(l, status),
                            "steps %lld to %lld (the state before them is kept: --continue "
                            "--backend omp goes on from there): ",
                            s->first, s->first + s->count - 1);
@@ -256,14 +264,22 @@ static tg_status write_stretch(loop* l, const stretch* s, const tg_device_record
   return s->frame ? tg_device_writer_frame(l->writer, l->step, last) : TG_OK;
 }
 
+/* What all processes know then; where one of them has failed, all end. */
+static tg_status meet(loop* l, tg_status status, tg_device_word* word) {
+  status = tg_device_meet(l->run->processes, status, word);
+  if (status != TG_OK) l->parted = true;
+  return status;
+}
+
 /* Waits for the oldest stretch and has written what it left. */
 static tg_status collect(loop* l) {
   tg_run* run = l->run;
   const stretch s = l->under_way[0];
   const tg_device_record* records;
-  tg_device_trouble trouble;
+  tg_device_word word = tg_device_word_make();
   int steps, count;
-  TG_TRY(tg_device_step_collect(l->step, &steps, &records, &count, &trouble));
+  TG_TRY(meet(l, tg_device_step_collect(l->step, &steps, &records, &count, &word.trouble), &word));
+  const tg_device_trouble trouble = word.trouble;
   l->under_way_count--;
   memmove(l->under_way, l->under_way + 1, (size_t)l->under_way_count * sizeof s);
   if (s.search) TG_TRY(tg_device_writer_mark(l->writer, s.first));
@@ -303,15 +319,17 @@ static bool may_queue(const loop* l) {
 /* One more stretch; before it, at times, a checkpoint. */
 static tg_status go_on(loop* l) {
   const tg_run* run = l->run;
-  if (tg_interrupt_requested()) {
+  tg_device_word word = tg_device_word_make();
+  word.interrupted = tg_interrupt_requested();
+  word.checkpoint_due = tg_time_now() - l->last_checkpoint > 60 * run->job->checkpoint_minutes;
+  TG_TRY(meet(l, TG_OK, &word));
+  if (word.interrupted) {
     TG_TRY(drain(l));
     return tg_fail(TG_ERR_INTERRUPTED, "interrupted at step %lld; --continue goes on from there",
                    run->step);
   }
   TG_TRY(queue(l));
-  if (tg_time_now() - l->last_checkpoint > 60 * run->job->checkpoint_minutes)
-    l->checkpoint_due = true;
-  if (l->checkpoint_due) {
+  if (l->checkpoint_due || word.checkpoint_due) {
     TG_TRY(drain(l));
     if (!l->restarted) TG_TRY(write_checkpoint(l));
   }
@@ -319,13 +337,20 @@ static tg_status go_on(loop* l) {
   return TG_OK;
 }
 
-static tg_status run_stretches(loop* l) {
+static tg_status do_stretches(loop* l) {
   const long long last = l->run->last_step;
   do { /* again where the last ones were done again */
     while (last < 0 || l->next <= last) TG_TRY(go_on(l));
     TG_TRY(drain(l));
   } while (l->next <= last);
   return TG_OK;
+}
+
+/* A process that fails meets the others where they are. */
+static tg_status run_stretches(loop* l) {
+  tg_device_word word = tg_device_word_make();
+  const tg_status status = do_stretches(l);
+  return l->parted ? status : meet(l, status, &word);
 }
 
 /* What the parts of the step have taken, from the time of each of them by itself. Bonded forces are
@@ -409,11 +434,11 @@ tg_status tg_run_device(tg_run* run) {
   l->row_room = first_room > 0 ? first_room : 1;
   /* a continued run has the checkpoint of its start already */
   l->checkpoint_due = !run->job->continue_run;
-  tg_status status = create(l);
+  tg_status status = agree(l, create(l));
   if (status == TG_OK) {
     memset(run->domain->part_s, 0, sizeof run->domain->part_s);
     l->started = l->last_progress = l->last_checkpoint = tg_time_now();
-    status = end(l, run_stretches(l));
+    status = agree(l, end(l, run_stretches(l)));
     run->result.wall_s = tg_time_now() - l->started;
     if (status == TG_OK) status = split_time(l);
   }

@@ -8,7 +8,7 @@
 /** TG_ERR_INPUT for what the backend cuda cannot do, by name; TG_ERR_MACHINE where there are not so
  * many GPUs. Local. */
 tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
-                              const tg_device_choice* devices);
+                              const tg_device_choice* devices, int process_count);
 /** Local: run->kernels, for the log. */
 tg_status tg_run_device_name(tg_run* run);
 /** Local: from run->step to run->last_step, as tg_run_leap_frog. run->domain holds the start. */

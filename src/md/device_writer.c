@@ -51,7 +51,7 @@ static tg_status note_mark(tg_device_writer* w, long long step) {
     w->mark_count--;
   }
   w->marks[w->mark_count].step = step;
-  TG_TRY(tg_output_mark(w->run->output, &w->marks[w->mark_count].marks));
+  if (w->run->output) TG_TRY(tg_output_mark(w->run->output, &w->marks[w->mark_count].marks));
   w->mark_count++;
   return TG_OK;
 }
@@ -258,6 +258,7 @@ static void leave_copy(tg_device_writer* w, int i) {
 }
 
 tg_status tg_device_writer_frame(tg_device_writer* w, tg_device_step* gpu, long long step) {
+  if (!w->run->output) return TG_OK;
   const job j = {.kind = JOB_FRAME, .step = step, .copy = take_copy(w)};
   const tg_status status = tg_device_step_copy_frame(gpu, w->copies[j.copy]);
   if (status == TG_OK) return give(w, j);
@@ -266,6 +267,7 @@ tg_status tg_device_writer_frame(tg_device_writer* w, tg_device_step* gpu, long 
 }
 
 tg_status tg_device_writer_checkpoint(tg_device_writer* w, tg_device_step* gpu) {
+  if (!w->run->output) return TG_OK;
   const job j = {.kind = JOB_CHECKPOINT, .copy = take_copy(w)};
   const tg_status status = tg_device_step_copy_kept(gpu, w->copies[j.copy]);
   if (status == TG_OK) return give(w, j);

@@ -6,6 +6,8 @@
  * writes by itself. From start to flush the writer alone uses the run's output, whole_x, whole_v,
  * whole_f, snapshot and the domain's x_new.
  *
+ * A process without output files has a writer too, which writes nothing, and keeps snapshots.
+ *
  * The first failure ends all writing; every later call returns it with its message. */
 #ifndef TG_MD_DEVICE_WRITER_H
 #define TG_MD_DEVICE_WRITER_H

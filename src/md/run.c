@@ -183,12 +183,14 @@ static tg_status allocate_whole(tg_run* run) {
 }
 
 static void free_run(tg_run* run) {
+  tg_world* alone = run->own_world;
   tg_output_close(&run->output);
   tg_domain_destroy(&run->domain);
   tg_snapshot_free(&run->snapshot);
   tg_free(run->whole_x);
   tg_free(run->whole_v);
   tg_free(run->whole_f);
+  if (alone) tg_world_close(&alone, TG_OK);
 }
 
 /* Collective: the start lies on the constraints and moves along them, as GROMACS's continuation =
@@ -267,17 +269,17 @@ static tg_status wind_up(tg_run* run, tg_status status) {
   return written;
 }
 
-static tg_status open_output(tg_run* run, const shared* s) {
+static tg_status open_output(tg_run* run, const shared* s, tg_world* world) {
   const tg_md_job* job = s->job;
   tg_status status = TG_OK;
-  if (tg_world_pe(run->domain->world) == 0) {
-    status = allocate_whole(run);
+  if (tg_world_pe(run->domain->world) == 0) status = allocate_whole(run);
+  if (tg_world_pe(world) == 0) {
     if (status == TG_OK) status = tg_run_trace_check(job, &run->system->topology);
     if (status == TG_OK)
       status = tg_output_open(job->output, run->system, job->force,
                               s->restart.x ? &s->restart.marks : NULL, &run->output);
   }
-  return tg_world_agree(run->domain->world, status);
+  return tg_world_agree(world, status);
 }
 
 /* A finished run is left as it is: its last checkpoint lies at a list step, from which the steps
@@ -294,18 +296,27 @@ static tg_status nothing_to_do(tg_run* run, const tg_world* world) {
   return TG_OK;
 }
 
+/* GPUs, and the world of the start's domain: where processes have a GPU each, all prepare the whole
+ * system, each for itself, to the same bits. */
+static tg_status choose_devices(const shared* s, tg_world* world, tg_run* run) {
+  const int count = tg_world_of_processes(world) ? tg_world_pe_count(world) : 1;
+  tg_status fits = tg_device_choose(s->job, s->system->box, count, &run->devices);
+  if (fits == TG_OK) fits = tg_run_device_check(s->job, s->system, &run->devices, count);
+  TG_TRY(tg_world_agree(world, fits));
+  if (count == 1) return TG_OK;
+  const tg_world_params alone = {.transport = "loop", .pe_count = 1};
+  run->processes = world;
+  return tg_world_agree(world, tg_world_open(&alone, &run->own_world));
+}
+
 static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   const tg_parameters* p = &s->system->parameters;
   tg_list_choice choice;
-  if (on_gpu(s->job)) {
-    tg_status fits =
-        tg_device_choose(s->job, s->system->box, tg_world_pe_count(world), &run->devices);
-    if (fits == TG_OK) fits = tg_run_device_check(s->job, s->system, &run->devices);
-    TG_TRY(tg_world_agree(world, fits));
-  }
+  if (on_gpu(s->job)) TG_TRY(choose_devices(s, world, run));
   TG_TRY(tg_world_agree(world, tg_list_choose(s->system, s->job, &s->restart, &choice)));
-  tg_domain_params params = domain_params(s, world, &choice);
-  TG_TRY(tg_domain_create(s->system, world, &params, &run->domain));
+  tg_world* whole = run->own_world ? run->own_world : world;
+  tg_domain_params params = domain_params(s, whole, &choice);
+  TG_TRY(tg_world_agree(world, tg_domain_create(s->system, whole, &params, &run->domain)));
   TG_TRY(check_domains(run));
   run->nstlist = choice.nstlist;
   run->list_radius = choice.radius;
@@ -325,7 +336,7 @@ static tg_status run_with(shared* s, tg_world* world, tg_run* run) {
   tg_status status = s->restart.x ? start_from_restart(run, &s->restart) : start_fresh(run);
   if (status == TG_OK && on_gpu(run->job)) status = tg_run_device_name(run);
   TG_TRY(tg_world_agree(world, status));
-  TG_TRY(open_output(run, s));
+  TG_TRY(open_output(run, s, world));
   TG_TRY(tg_run_trace_begin(run));
   tg_run_report_start(run, &choice);
   if (p->integrator != TG_INTEGRATOR_LEAP_FROG)

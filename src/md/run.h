@@ -42,6 +42,9 @@ typedef struct tg_run {
   int prune_interval;       /* list_choice.h */
   double inner_radius;      /* nm; these four are part of a checkpoint */
   tg_device_choice devices; /* backend cuda */
+  tg_world* processes; /* of several with a GPU each, which all start from the whole system; else
+                          NULL */
+  tg_world* own_world; /* then the domain's */
   int traced_steps;
   bool finished;    /* the last step was done: the checkpoint says so */
   bool state_kept;  /* the snapshot is the last good state, also after TG_ERR_MACHINE */

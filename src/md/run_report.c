@@ -15,14 +15,31 @@ static const char* kernels_of(const tg_run* run) {
   return run->kernels[0] ? run->kernels : tg_nonbonded_describe(run->domain->nonbonded);
 }
 
+/* Who computes what. */
+static void log_elements(const tg_run* run) {
+  const tg_domain* domain = run->domain;
+  const tg_device_choice* devices = &run->devices;
+  const int* grid = devices->card_count > 0 ? devices->grid : domain->params.grid;
+  const int count = grid[0] * grid[1] * grid[2], cards = devices->card_count;
+  tg_output* out = run->output;
+  if (cards == 0)
+    tg_output_log(out, "%d processing element%s (%d x %d x %d, %s, halo %s), %d thread%s each, %s",
+                  count, count == 1 ? "" : "s", grid[0], grid[1], grid[2],
+                  tg_world_transport(domain->world), tg_halo_schedule_of(domain->halo),
+                  domain->params.threads, domain->params.threads == 1 ? "" : "s", kernels_of(run));
+  else if (count == 1)
+    tg_output_log(out, "1 processing element on a GPU, %s", kernels_of(run));
+  else
+    tg_output_log(out, "%d processing elements (%d x %d x %d, halo %s) on %d GPU%s%s, %s", count,
+                  grid[0], grid[1], grid[2], devices->halo, cards, cards == 1 ? "" : "s",
+                  run->processes ? ", a process each" : "", kernels_of(run));
+}
+
 void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
   if (!run->output) return;
   const tg_md_system* system = run->system;
   const tg_parameters* p = &system->parameters;
-  const tg_domain* domain = run->domain;
-  const int* grid = domain->params.grid;
   tg_output* out = run->output;
-  int pe_count = grid[0] * grid[1] * grid[2];
   tg_output_log(out, "throng %s: %s", TG_VERSION,
                 p->integrator == TG_INTEGRATOR_LEAP_FROG ? "leap-frog molecular dynamics"
                                                          : "steepest-descent minimisation");
@@ -36,10 +53,7 @@ void tg_run_report_start(tg_run* run, const tg_list_choice* choice) {
   if (choice->prune_interval > 0)
     tg_output_log(out, "pruned every %d steps to %.4f nm", choice->prune_interval,
                   choice->inner_radius);
-  tg_output_log(out, "%d processing element%s (%d x %d x %d, %s, halo %s), %d thread%s each, %s",
-                pe_count, pe_count == 1 ? "" : "s", grid[0], grid[1], grid[2],
-                tg_world_transport(domain->world), tg_halo_schedule_of(domain->halo),
-                domain->params.threads, domain->params.threads == 1 ? "" : "s", kernels_of(run));
+  log_elements(run);
   if (p->generate_velocities)
     tg_output_log(out, "velocities drawn with gen-seed %lld", p->gen_seed);
   if (p->thermostat == TG_THERMOSTAT_V_RESCALE)

@@ -207,7 +207,7 @@ static const bad_case cases[] = {
     {NULL, NULL, NULL, "--backend cuda --precision double", "precision \"double\": ", "omp"},
     {NULL, NULL, NULL, "--backend cuda --trace t.json", "--trace: ", "omp"},
     {"rf.mdp", "integrator    = md", "integrator = steep", "--backend cuda --pe 2",
-     "integrator = steep on 2 processing elements: ", "one GPU minimises"},
+     "integrator = steep on 2 domains: ", "one GPU minimises"},
     {NULL, NULL, NULL, "--tune", "--tune: ", "the backend cuda"},
     {NULL, NULL, NULL, "--backend cuda --tune --reproducible", "--tune ", "one of them"},
     {NULL, NULL, NULL, "--backend cuda --tune --lists 20/4", "--tune ", "--lists"},
