@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file ci/cuda/fly.cuh  What the parts of the factorised product on a GPU share: the tables as
- * they lie in device memory. */
+ * they lie in device memory, and the queueing of their kernels. docs/ci-gpu.md has the essay. */
 #ifndef TG_CI_CUDA_FLY_CUH
 #define TG_CI_CUDA_FLY_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-#include <vector>
-
 #include "ci/device_fly.h"
 #include "device/cuda/check.h"
-
-/* product_fly.h is C: in C++ it is included by way of this file only. */
 extern "C" {
 #include "ci/product_fly.h"
+#include "ci/sheets.h"
+#include "ci/strips.h"
 }
 
 /** A link of ci/jumps.h: the entries of row r are begin[row + r] ... begin[row + r + 1] - 1. */
@@ -23,28 +21,42 @@ typedef struct tg_fly_link {
   uint64_t row;
 } tg_fly_link;
 
-/** Links of all classes of a species: of jumps, or of the part of H that acts on it alone. */
+/** Links of the classes that small blocks need, as on the host: of jumps, or of the part of H that
+ * acts on one species alone. */
 typedef struct tg_fly_links {
   uint32_t* of;      /* [classes + 1] first link of a class */
   tg_fly_link* link; /* a class's links in the order of (channel, source) */
   uint32_t* begin;
   uint32_t* from;
-  uint32_t* code;      /* of jumps: 2 * operator + minus */
-  double* value;       /* of a species alone */
-  const char* failure; /* NULL; else what is too large */
+  uint32_t* code; /* of jumps: 2 * operator + minus */
+  double* value;  /* of a species alone */
+  bool overflows; /* the entries' numbers */
 } tg_fly_links;
 
 typedef struct tg_fly_block {
   uint32_t a, b; /* classes */
-  uint32_t columns;
+  uint32_t rows, columns;
   uint32_t first_a, first_b; /* numbers of the classes' first strings */
   uint64_t offset;
 } tg_fly_block;
 
-/** One row of y: of a string of A. */
+/** States of a small block: a thread each. */
+typedef struct tg_fly_piece {
+  uint32_t block, number; /* of 128 states */
+} tg_fly_piece;
+
+/** A row of a large block, of a tile of B's strings. */
 typedef struct tg_fly_row {
-  uint32_t block, row;
+  uint32_t block, row, tile;
 } tg_fly_row;
+
+/** Lanes and targets of a strip: of species 0, lanes are columns and targets rows. */
+typedef struct tg_fly_strip {
+  uint32_t block, lane, lanes, target, end;
+} tg_fly_strip;
+
+/** Rows in a launch: all of tiles with the same room. */
+enum { TG_FLY_SIZES = 3, TG_FLY_PIECE = 128 };
 
 typedef struct tg_fly_fields {
   uint32_t stride;
@@ -54,27 +66,45 @@ typedef struct tg_fly_fields {
 
 /** All that kernels read. */
 typedef struct tg_fly_view {
-  tg_fly_links jumps[2], alone[2];
   tg_fly_block* blocks;
+  uint32_t block_count;
   uint32_t* block_begin; /* [classes of A + 1] */
-  tg_fly_row* rows;      /* [row_count] the rows of y that are made, costly ones first */
-  size_t row_count;
-  uint64_t first; /* state of y's first element */
+  uint64_t first, end;   /* the states of y */
   double constant;
-  double* alone_diagonal[2];                 /* [strings] */
-  uint16_t* strings[2];                      /* [strings, particles] */
-  uint32_t particles[2], orbitals[2], still; /* still: the channel */
-  double* cross;                             /* w(a,b), tg_ci_fly::rows */
-  uint64_t* cross_row;                       /* [operators of A] */
-  uint32_t* channel_begin;                   /* [channels + 1] into cross_row */
+  double* alone_diagonal[2]; /* [strings] */
+  uint16_t* strings[2];      /* [strings, particles] */
+  uint32_t particles[2], orbitals[2], string_count[2];
+  uint32_t still;          /* the channel */
+  double* cross;           /* w(a,b): tg_ci_fly::rows */
+  uint64_t* cross_row;     /* [operators of A] */
+  uint32_t* channel_begin; /* [channels + 1] into cross_row */
   tg_fly_fields fields[2];
+  double*
+      field_sums; /* [rows of fields[0], strings of B] sums over B's particles; NULL: too large */
+  uint32_t field_rows;
   double* pairs; /* [orbitals of A, orbitals of B] w(pp,qq) */
+
+  /* small blocks */
+  tg_fly_links jumps[2], alone[2];
+  tg_fly_piece* pieces;
+  size_t piece_count;
+
+  /* large blocks */
+  tg_fly_links steps_links; /* of A: `of` and `link` alone */
+  tg_ci_steps steps;
+  tg_ci_sheets sheets;
+  tg_ci_sheet_pairs sheet_pairs;
+  tg_ci_strips strips[2];
+  tg_fly_row* rows[TG_FLY_SIZES]; /* costly ones first */
+  size_t row_count[TG_FLY_SIZES];
+  uint32_t columns[TG_FLY_SIZES]; /* the widest tile */
+  tg_fly_strip* strip_list[2];
+  size_t strip_count[2];
 } tg_fly_view;
 
 struct tg_ci_device_fly {
   int device;
   cudaStream_t stream;
-  uint64_t states; /* of y */
   tg_fly_view view;
   void* memory; /* of all tables */
 };
@@ -83,4 +113,50 @@ struct tg_ci_device_fly {
 tg_status tg_fly_tables_make(tg_ci_device_fly* fly, const tg_ci_fly* from,
                              const tg_ci_device_rows* rows);
 
+/** Shared memory that the largest block of threads takes. */
+size_t tg_fly_alone_shared(void);
+size_t tg_fly_cross_shared(void);
+/** Tells the driver how much shared memory kernels take. */
+tg_status tg_fly_cross_prepare(tg_ci_device_fly* fly);
+tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly);
+/** Small blocks; k vectors. */
+void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                         size_t ldy);
+/** Large blocks: y = H_A x, y += H_B x, y += the rest. */
+void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, int k, const double* x, size_t ldx,
+                        double* y, size_t ldy);
+void tg_fly_queue_cross(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                        size_t ldy);
+void tg_fly_queue_field_sums(tg_ci_device_fly* fly);
+void tg_fly_queue_diagonal(tg_ci_device_fly* fly, double* d);
+
+#ifdef __CUDACC__
+
+/** The block of these classes; NULL: there is none. */
+static __device__ __forceinline__ const tg_fly_block* tg_fly_block_of(const tg_fly_view& v,
+                                                                      uint32_t a, uint32_t b) {
+  const uint32_t end = v.block_begin[a + 1];
+  uint32_t low = v.block_begin[a], high = end;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (v.blocks[middle].b < b)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < end && v.blocks[low].b == b ? &v.blocks[low] : nullptr;
+}
+
+/** The sum of a field over the particles of a string of species. */
+static __device__ __forceinline__ double tg_fly_field_of(const tg_fly_view& v,
+                                                         const tg_fly_fields& fields, uint32_t op,
+                                                         int species, uint32_t string) {
+  const double* value = fields.value + (size_t)fields.row[op] * fields.stride;
+  const uint16_t* list = v.strings[species] + (size_t)string * v.particles[species];
+  double sum = 0;
+  for (uint32_t p = 0; p < v.particles[species]; p++) sum += value[list[p]];
+  return sum;
+}
+
+#endif
 #endif

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the tables of the host to those of the device: the targets' arrays one behind the other, all
- * in one allocation. */
-#include <stdlib.h>
-#include <string.h>
-
+/* From the tables of the host to those of the device, all in one allocation. */
 #include <algorithm>
 
-#include "ci/cuda/fly.cuh"
+#include "ci/cuda/fly_work.cuh"
 
-/* Arrays of the device's one allocation: laid out first, then copied. With memory NULL they are
- * only counted. */
+/* Arrays of the device's one allocation. With memory NULL they are only counted. */
 typedef struct room {
   char* memory;
   size_t used;
+  cudaStream_t stream;
   cudaError_t error;
 } room;
 
@@ -23,11 +19,11 @@ static T* carve(room* r, size_t count) {
   return at;
 }
 
-/* Pageable memory is read before the call returns. */
+/* What is copied is pageable, so it has been read when the call returns. */
 template <typename T>
 static void put(room* r, T* to, const T* from, size_t count) {
   if (r->memory && count && r->error == cudaSuccess)
-    r->error = cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice);
+    r->error = cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, r->stream);
 }
 
 template <typename T>
@@ -37,42 +33,52 @@ static T* place(room* r, const T* from, size_t count) {
   return at;
 }
 
+/* Replaces the host's pointer by the device's. */
+template <typename T>
+static void move(room* r, T** array, const T* from, size_t count) {
+  *array = place(r, from, count);
+}
+
 static size_t entries_of(const tg_ci_target* t) {
   return t->link_count ? t->links[t->link_count - 1].first + t->links[t->link_count - 1].count : 0;
 }
 
-/* begin is absolute in the target; here it is in the species. */
-static void place_links(room* r, const tg_ci_target* targets, size_t classes,
-                        const tg_ci_strings* strings, bool jumps, tg_fly_links* out) {
+/* Of the wanted classes. begin is absolute in the target; here it is in the species. */
+static void place_links(room* r, const tg_ci_target* targets, const tg_ci_strings* strings,
+                        const bool* wanted, bool jumps, tg_fly_links* out) {
+  const size_t classes = strings->class_count;
   std::vector<uint32_t> of(1, 0), begin;
   std::vector<tg_fly_link> links;
-  size_t entries = 0, rows = 0, count = 0;
+  size_t entries = 0, rows = 0;
   for (size_t c = 0; c < classes; c++) {
-    entries += entries_of(&targets[c]);
-    count += targets[c].link_count;
-    rows += targets[c].link_count * ((size_t)strings->classes[c].count + 1);
+    const tg_ci_target* t = &targets[c];
+    const size_t size = (size_t)strings->classes[c].count + 1;
+    for (size_t l = 0; wanted[c] && l < t->link_count; l++) {
+      tg_fly_link link = {t->links[l].source, t->links[l].channel, rows + t->links[l].rows};
+      links.push_back(link);
+    }
+    of.push_back((uint32_t)links.size());
+    if (!wanted[c]) continue;
+    entries += entries_of(t);
+    rows += t->link_count * size;
   }
-  out->failure = entries > UINT32_MAX || count > UINT32_MAX ? "connections of strings" : nullptr;
-  out->of = carve<uint32_t>(r, classes + 1);
-  out->link = carve<tg_fly_link>(r, count);
+  out->overflows = entries > UINT32_MAX;
+  out->of = place(r, of.data(), of.size());
+  out->link = place(r, links.data(), links.size());
   out->begin = carve<uint32_t>(r, rows);
   out->from = carve<uint32_t>(r, entries);
   out->code = jumps ? carve<uint32_t>(r, entries) : nullptr;
   out->value = jumps ? nullptr : carve<double>(r, entries);
-  if (!r->memory || out->failure) return;
+  if (!r->memory || out->overflows) return;
   size_t first = 0, row = 0;
   for (size_t c = 0; c < classes; c++) {
+    if (!wanted[c]) continue;
     const tg_ci_target* t = &targets[c];
-    const size_t size = (size_t)strings->classes[c].count + 1, all = t->link_count * size;
-    for (size_t l = 0; l < t->link_count; l++) {
-      tg_fly_link link = {t->links[l].source, t->links[l].channel, row + t->links[l].rows};
-      links.push_back(link);
-    }
-    of.push_back((uint32_t)links.size());
+    const size_t all = t->link_count * ((size_t)strings->classes[c].count + 1);
+    const size_t here = entries_of(t);
     begin.resize(all);
     for (size_t e = 0; e < all; e++) begin[e] = t->begin[e] + (uint32_t)first;
     put(r, out->begin + row, begin.data(), all);
-    const size_t here = entries_of(t);
     put(r, out->from + first, t->from, here);
     if (jumps)
       put(r, out->code + first, t->code, here);
@@ -81,8 +87,22 @@ static void place_links(room* r, const tg_ci_target* targets, size_t classes,
     row += all;
     first += here;
   }
-  put(r, out->of, of.data(), of.size());
-  put(r, out->link, links.data(), links.size());
+}
+
+/* Links of A without their entries, which tg_ci_steps has. */
+static void place_steps_links(room* r, const tg_ci_jumps* jumps, tg_fly_links* out) {
+  std::vector<uint32_t> of(1, 0);
+  std::vector<tg_fly_link> links;
+  for (size_t c = 0; c < jumps->class_count; c++) {
+    const tg_ci_target* t = &jumps->targets[c];
+    for (size_t l = 0; l < t->link_count; l++) {
+      tg_fly_link link = {t->links[l].source, t->links[l].channel, 0};
+      links.push_back(link);
+    }
+    of.push_back((uint32_t)links.size());
+  }
+  out->of = place(r, of.data(), of.size());
+  out->link = place(r, links.data(), links.size());
 }
 
 static void place_space(room* r, const tg_ci_space* space, tg_fly_view* v) {
@@ -92,6 +112,7 @@ static void place_space(room* r, const tg_ci_space* space, tg_fly_view* v) {
     const tg_ci_block* b = &space->blocks[n];
     tg_fly_block block = {b->a,
                           b->b,
+                          (uint32_t)b->rows,
                           (uint32_t)b->columns,
                           (uint32_t)space->strings[0].classes[b->a].begin,
                           (uint32_t)space->strings[1].classes[b->b].begin,
@@ -100,12 +121,14 @@ static void place_space(room* r, const tg_ci_space* space, tg_fly_view* v) {
   }
   for (size_t c = 0; c <= space->strings[0].class_count; c++)
     begin.push_back((uint32_t)space->block_begin[c]);
+  v->block_count = (uint32_t)blocks.size();
   v->blocks = place(r, blocks.data(), blocks.size());
   v->block_begin = place(r, begin.data(), begin.size());
   for (int t = 0; t < 2; t++) {
     const tg_ci_strings* s = &space->strings[t];
     v->particles[t] = (uint32_t)s->particles;
     v->orbitals[t] = (uint32_t)s->orbitals;
+    v->string_count[t] = (uint32_t)s->count;
     v->strings[t] = place(r, s->orbital, s->count * (size_t)s->particles);
   }
 }
@@ -140,57 +163,174 @@ static void place_elements(room* r, const tg_ci_fly* f, tg_fly_view* v) {
   v->constant = f->constant;
 }
 
-/* Costly rows first, so that none begins when the others end. */
-static void place_rows(room* r, const tg_ci_fly* f, const tg_ci_device_rows* rows, tg_fly_view* v) {
-  const tg_ci_space* space = f->space;
-  std::vector<tg_fly_row> list;
-  std::vector<uint32_t> order;
-  std::vector<double> cost;
-  for (size_t n = 0; n < space->block_count; n++) {
-    order.push_back((uint32_t)n);
-    cost.push_back(f->elements[n] / (double)space->blocks[n].rows);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&cost](uint32_t p, uint32_t q) { return cost[p] > cost[q]; });
-  for (uint32_t n : order) {
-    const tg_ci_block* b = &space->blocks[n];
-    for (size_t i = 0; i < b->rows; i++) {
-      const uint64_t state = b->offset + i * b->columns;
-      tg_fly_row row = {n, (uint32_t)i};
-      if (state >= rows->first && state < rows->end) list.push_back(row);
-    }
-  }
-  v->row_count = list.size();
-  v->first = rows->first;
-  v->rows = place(r, list.data(), list.size());
+/* No larger than a vector, or small anyway: sums are made again and again otherwise. */
+static size_t field_sum_count(const tg_ci_fly* f) {
+  const size_t count = f->fields[0].rows * f->space->strings[1].count, small = 8 << 20;
+  return count <= std::max<size_t>((size_t)f->space->dimension, small) && f->fields[0].rows < 65536
+             ? count
+             : 0;
 }
 
-static void place_all(room* r, const tg_ci_fly* f, const tg_ci_device_rows* rows, tg_fly_view* v) {
+/* What is made for the device on the host. */
+typedef struct sources {
+  tg_fly_work work;
+  tg_ci_sheets sheets;
+  tg_ci_steps steps;
+  tg_ci_sheet_pairs pairs;
+  tg_ci_strips strips[2];
+} sources;
+
+static void free_sources(sources* s) {
+  tg_ci_sheets_free(&s->sheets);
+  tg_ci_steps_free(&s->steps);
+  tg_ci_sheet_pairs_free(&s->pairs);
+  for (int t = 0; t < 2; t++) tg_ci_strips_free(&s->strips[t]);
+}
+
+static void place_large(room* r, const sources* s, tg_fly_view* v) {
+  v->sheets = s->sheets;
+  v->steps = s->steps;
+  v->sheet_pairs = s->pairs;
+  move(r, &v->sheets.tiles, s->sheets.tiles, s->sheets.tile_count);
+  move(r, &v->sheets.sheets, s->sheets.sheets, s->sheets.sheet_count);
+  move(r, &v->sheets.chunks, s->sheets.chunks, s->sheets.chunk_count);
+  move(r, &v->sheets.units, s->sheets.units, s->sheets.unit_count);
+  move(r, &v->sheets.group_begin, s->sheets.group_begin, s->sheets.group_count + 1);
+  move(r, &v->sheets.words, s->sheets.words, s->sheets.word_count);
+  move(r, &v->sheets.operators, s->sheets.operators, s->sheets.operator_count);
+  move(r, &v->steps.base, s->steps.base, s->steps.class_count);
+  move(r, &v->steps.begin, s->steps.begin, s->steps.begin_count);
+  move(r, &v->steps.from, s->steps.from, s->steps.count);
+  move(r, &v->steps.code, s->steps.code, s->steps.count);
+  move(r, &v->steps.row, s->steps.row, s->steps.count);
+  move(r, &v->sheet_pairs.begin, s->pairs.begin, v->block_count + 1);
+  move(r, &v->sheet_pairs.pairs, s->pairs.pairs, s->pairs.count);
   for (int t = 0; t < 2; t++) {
-    const tg_ci_strings* s = &f->space->strings[t];
-    place_links(r, f->jumps[t].targets, f->jumps[t].class_count, s, true, &v->jumps[t]);
-    place_links(r, f->alone[t].targets, f->alone[t].class_count, s, false, &v->alone[t]);
+    const tg_ci_strips* from = &s->strips[t];
+    v->strips[t] = *from;
+    move(r, &v->strips[t].link_begin, from->link_begin, from->class_count + 1);
+    move(r, &v->strips[t].links, from->links, from->link_count);
+    move(r, &v->strips[t].begin, from->begin, from->begin_count);
+    move(r, &v->strips[t].entries, from->entries, from->entry_count);
   }
+}
+
+static void place_work(room* r, const tg_fly_work* work, const tg_ci_sheets* sheets,
+                       tg_fly_view* v) {
+  v->piece_count = work->pieces.size();
+  v->pieces = place(r, work->pieces.data(), work->pieces.size());
+  for (int size = 0; size < TG_FLY_SIZES; size++) {
+    v->row_count[size] = work->rows[size].size();
+    v->rows[size] = place(r, work->rows[size].data(), work->rows[size].size());
+    v->columns[size] = 0;
+    for (const tg_fly_row& row : work->rows[size])
+      v->columns[size] = std::max(v->columns[size], sheets->tiles[row.tile].count);
+  }
+  for (int t = 0; t < 2; t++) {
+    v->strip_count[t] = work->strips[t].size();
+    v->strip_list[t] = place(r, work->strips[t].data(), work->strips[t].size());
+  }
+}
+
+static void place_all(room* r, const tg_ci_fly* f, const sources* s, tg_fly_view* v) {
   place_space(r, f->space, v);
   place_elements(r, f, v);
-  place_rows(r, f, rows, v);
+  v->field_rows = (uint32_t)f->fields[0].rows;
+  const size_t sums = field_sum_count(f);
+  double* at = carve<double>(r, sums);
+  v->field_sums = sums ? at : nullptr;
+  for (int t = 0; t < 2; t++) {
+    const tg_ci_strings* strings = &f->space->strings[t];
+    const bool* small = s->work.small_class[t].get();
+    place_links(r, f->jumps[t].targets, strings, small, true, &v->jumps[t]);
+    place_links(r, f->alone[t].targets, strings, small, false, &v->alone[t]);
+  }
+  place_steps_links(r, &f->jumps[0], &v->steps_links);
+  place_large(r, s, v);
+  place_work(r, &s->work, &s->sheets, v);
 }
 
-uint64_t tg_ci_device_fly_bytes(const tg_ci_fly* fly) {
-  room r = {};
-  tg_fly_view v = {};
-  const tg_ci_device_rows all = {0, fly->space->dimension};
-  place_all(&r, fly, &all, &v);
-  return r.used;
+/* Links of one species that small blocks need, as place_links has them. */
+static uint64_t links_bytes(const tg_ci_target* targets, const tg_ci_strings* strings,
+                            const bool* wanted, size_t entry) {
+  uint64_t bytes = 0;
+  for (size_t c = 0; c < strings->class_count; c++)
+    if (wanted[c])
+      bytes += entries_of(&targets[c]) * entry +
+               targets[c].link_count *
+                   (sizeof(tg_fly_link) + (strings->classes[c].count + 1) * sizeof(uint32_t));
+  return bytes;
 }
 
-tg_status tg_fly_tables_make(tg_ci_device_fly* fly, const tg_ci_fly* from,
-                             const tg_ci_device_rows* rows) {
+/* Blocks, and what is listed for each. */
+static uint64_t block_bytes(const tg_ci_fly* f, const tg_fly_work* work) {
+  uint64_t bytes = 0;
+  for (size_t n = 0; n < f->space->block_count; n++) {
+    const tg_ci_block* b = &f->space->blocks[n];
+    const tg_ci_target *ta = &f->jumps[0].targets[b->a], *tb = &f->jumps[1].targets[b->b];
+    const uint64_t states = (uint64_t)b->rows * b->columns;
+    bytes += sizeof(tg_fly_block) + 2 * sizeof(uint32_t);
+    if (!work->large[n]) {
+      bytes += (states / TG_FLY_PIECE + 2) * sizeof(tg_fly_piece);
+      continue;
+    }
+    bytes += (b->columns / TG_CI_TILE_MOST + 1) * b->rows * sizeof(tg_fly_row);
+    bytes += ((b->columns + b->rows) / 32 + 2) * 2 * sizeof(tg_fly_strip);
+    for (size_t l = 0; l < tb->link_count; l++) {
+      size_t first;
+      const size_t count = tg_ci_links_of(ta, tb->links[l].channel, &first) + 1;
+      const size_t parts = tb->links[l].operator_count / TG_CI_SHEET_OPERATORS + 1;
+      bytes += count * parts * sizeof(tg_ci_sheet_pair);
+    }
+  }
+  return bytes;
+}
+
+uint64_t tg_ci_device_fly_bytes(const tg_ci_fly* f) {
+  tg_fly_work work;
+  tg_fly_work_sort(f, true, &work);
+  uint64_t bytes = (uint64_t)1 << 20; /* for the ends of arrays, and the lists of a small machine */
+  bytes += tg_ci_sheets_bytes(f) + block_bytes(f, &work) + field_sum_count(f) * sizeof(double);
+  bytes += f->jumps[0].count * 3 * sizeof(uint32_t);
+  for (size_t c = 0; c < f->jumps[0].class_count; c++)
+    bytes += (f->jumps[0].targets[c].link_count + 1) * (f->space->strings[0].classes[c].count + 1) *
+             sizeof(uint32_t);
+  for (int t = 0; t < 2; t++) {
+    const tg_ci_strings* s = &f->space->strings[t];
+    const bool* small = work.small_class[t].get();
+    bytes += links_bytes(f->jumps[t].targets, s, small, 2 * sizeof(uint32_t)) +
+             links_bytes(f->alone[t].targets, s, small, sizeof(uint32_t) + sizeof(double)) +
+             tg_ci_strips_bytes(f, t) +
+             s->count * (sizeof(double) + (size_t)s->particles * sizeof(uint16_t)) +
+             f->fields[t].rows * f->fields[t].stride * sizeof(double);
+  }
+  const tg_ci_jumps *ja = &f->jumps[0], *jb = &f->jumps[1];
+  for (size_t c = 0; c < ja->channel_count; c++)
+    bytes += (ja->channel_begin[c + 1] - ja->channel_begin[c] + 1) *
+             (jb->channel_begin[c + 1] - jb->channel_begin[c] + 1) * sizeof(double);
+  return bytes + f->orbitals[0] * f->orbitals[1] * sizeof(double);
+}
+
+static tg_status make_sources(const tg_ci_fly* from, const tg_ci_device_rows* rows,
+                              int multiprocessors, bool tiles, sources* s) {
+  tg_fly_work* work = &s->work;
+  const int threads = tg_ci_sheet_threads();
+  tg_fly_work_sort(from, tiles, work);
+  TG_TRY(tg_ci_sheets_make(from, work->large_class[1].get(), threads, &s->sheets));
+  TG_TRY(tg_ci_steps_make(from, work->large_class[0].get(), &s->steps));
+  TG_TRY(tg_ci_sheet_pairs_make(from, &s->sheets, work->large.get(), &s->pairs));
+  for (int t = 0; t < 2; t++)
+    TG_TRY(tg_ci_strips_make(from, t, work->large_class[t].get(), threads, &s->strips[t]));
+  tg_fly_work_list(from, rows, &s->sheets, multiprocessors, work);
+  return TG_OK;
+}
+
+static tg_status upload(tg_ci_device_fly* fly, const tg_ci_fly* from, const sources* s) {
   room r = {};
   tg_fly_view* v = &fly->view;
-  place_all(&r, from, rows, v);
+  place_all(&r, from, s, v);
   for (int t = 0; t < 2; t++)
-    if (v->jumps[t].failure || v->alone[t].failure)
+    if (v->jumps[t].overflows || v->alone[t].overflows)
       return tg_fail(TG_ERR_MACHINE,
                      "GPU %d: more than %u connections of strings of one species; truncate the "
                      "space, or use the backend omp",
@@ -199,6 +339,24 @@ tg_status tg_fly_tables_make(tg_ci_device_fly* fly, const tg_ci_fly* from,
                         "allocating the tables of the Hamiltonian"));
   r.memory = (char*)fly->memory;
   r.used = 0;
-  place_all(&r, from, rows, v);
+  r.stream = fly->stream;
+  place_all(&r, from, s, v);
   return tg_cuda_status(r.error, fly->device, "copying the tables of the Hamiltonian");
+}
+
+tg_status tg_fly_tables_make(tg_ci_device_fly* fly, const tg_ci_fly* from,
+                             const tg_ci_device_rows* rows) {
+  int multiprocessors = 0, most = 0;
+  TG_TRY(tg_cuda_status(
+      cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, fly->device),
+      fly->device, "asking for its size"));
+  TG_TRY(tg_cuda_status(
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, fly->device),
+      fly->device, "asking for its size"));
+  sources s = {};
+  const bool tiles = (size_t)most >= tg_fly_alone_shared() && (size_t)most >= tg_fly_cross_shared();
+  tg_status status = make_sources(from, rows, multiprocessors, tiles, &s);
+  if (status == TG_OK) status = upload(fly, from, &s);
+  free_sources(&s);
+  return status;
 }

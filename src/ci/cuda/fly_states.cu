@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small blocks of the factorised product, and the diagonal: a thread makes an element of y by
+ * itself from the tables as they are on the host. Neighbouring states have neighbouring strings, so
+ * what the threads of a warp look up is mostly in the same lines of the first-level cache. */
+#include "ci/cuda/fly.cuh"
+
+enum { THREADS = TG_FLY_PIECE, MOST_VECTORS = 4 };
+
+static __device__ double diagonal_of(const tg_fly_view& v, uint32_t i, uint32_t j) {
+  double sum = v.constant + v.alone_diagonal[0][i] + v.alone_diagonal[1][j];
+  for (uint32_t p = 0; p < v.particles[0]; p++) {
+    const double* pairs = v.pairs + v.strings[0][(size_t)i * v.particles[0] + p] * v.orbitals[1];
+    for (uint32_t q = 0; q < v.particles[1]; q++)
+      sum += pairs[v.strings[1][(size_t)j * v.particles[1] + q]];
+  }
+  return sum;
+}
+
+template <int K>
+struct sums {
+  double y[K];
+  __device__ void add(double factor, const double* x, size_t ld) {
+#pragma unroll
+    for (int k = 0; k < K; k++) y[k] += factor * x[k * ld];
+  }
+};
+
+/* A species moves by its own elements, or in the field of the other. */
+template <int K>
+static __device__ void one_species(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
+                                   uint32_t column, int species, bool field, const double* x,
+                                   size_t ld, sums<K>* sum) {
+  const uint32_t target = species ? block.b : block.a, string = species ? column : row;
+  const tg_fly_links& links = field ? v.jumps[species] : v.alone[species];
+  for (uint32_t l = links.of[target]; l < links.of[target + 1]; l++) {
+    const tg_fly_link link = links.link[l];
+    if (field && link.channel != v.still) continue;
+    const uint32_t begin = links.begin[link.row + string], end = links.begin[link.row + string + 1];
+    if (begin == end) continue;
+    const tg_fly_block* source = species ? tg_fly_block_of(v, block.a, link.source)
+                                         : tg_fly_block_of(v, link.source, block.b);
+    if (!source) continue;
+    for (uint32_t e = begin; e < end; e++) {
+      const uint64_t i = species ? row : links.from[e], j = species ? links.from[e] : column;
+      double factor;
+      if (field) {
+        factor = tg_fly_field_of(v, v.fields[species], links.code[e] >> 1, 1 - species,
+                                 species ? block.first_a + row : block.first_b + column);
+        if (links.code[e] & 1) factor = -factor;
+      } else {
+        factor = links.value[e];
+      }
+      sum->add(factor, x + source->offset + i * source->columns + j, ld);
+    }
+  }
+}
+
+template <int K>
+static __device__ void cross(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
+                             uint32_t column, const double* x, size_t ld, sums<K>* sum) {
+  const tg_fly_links &a = v.jumps[0], &b = v.jumps[1];
+  const uint32_t end_b = b.of[block.b + 1];
+  uint32_t first_b = b.of[block.b];
+  for (uint32_t l = a.of[block.a]; l < a.of[block.a + 1]; l++) {
+    const tg_fly_link la = a.link[l];
+    const uint32_t begin_a = a.begin[la.row + row], end_a = a.begin[la.row + row + 1];
+    while (first_b < end_b && b.link[first_b].channel < la.channel) first_b++;
+    if (begin_a == end_a) continue;
+    for (uint32_t m = first_b; m < end_b && b.link[m].channel == la.channel; m++) {
+      const tg_fly_link lb = b.link[m];
+      const uint32_t begin_b = b.begin[lb.row + column], next_b = b.begin[lb.row + column + 1];
+      if (begin_b == next_b) continue;
+      const tg_fly_block* source = tg_fly_block_of(v, la.source, lb.source);
+      if (!source) continue;
+      for (uint32_t d = begin_a; d < end_a; d++) {
+        const uint32_t code = a.code[d];
+        const double* w = v.cross + v.cross_row[v.channel_begin[la.channel] + (code >> 1)];
+        const double* from = x + source->offset + (uint64_t)a.from[d] * source->columns;
+        for (uint32_t e = begin_b; e < next_b; e++) {
+          const double factor = w[b.code[e] >> 1];
+          sum->add((b.code[e] ^ code) & 1 ? -factor : factor, from + b.from[e], ld);
+        }
+      }
+    }
+  }
+}
+
+template <int K>
+static __global__ void __launch_bounds__(THREADS)
+    states_product(const __grid_constant__ tg_fly_view v, const double* __restrict__ x, size_t ldx,
+                   double* __restrict__ y, size_t ldy) {
+  const tg_fly_piece piece = v.pieces[blockIdx.x];
+  const tg_fly_block block = v.blocks[piece.block];
+  const uint64_t at = (uint64_t)piece.number * THREADS + threadIdx.x, state = block.offset + at;
+  if (at >= (uint64_t)block.rows * block.columns || state < v.first || state >= v.end) return;
+  const uint32_t row = (uint32_t)(at / block.columns), column = (uint32_t)(at % block.columns);
+  sums<K> sum = {};
+  sum.add(diagonal_of(v, block.first_a + row, block.first_b + column), x + state, ldx);
+  for (int t = 0; t < 2; t++) {
+    one_species<K>(v, block, row, column, t, false, x, ldx, &sum);
+    one_species<K>(v, block, row, column, t, true, x, ldx, &sum);
+  }
+  cross<K>(v, block, row, column, x, ldx, &sum);
+  for (int k = 0; k < K; k++) y[state - v.first + k * ldy] = sum.y[k];
+}
+
+template <int K>
+static void queue(tg_ci_device_fly* fly, const double* x, size_t ldx, double* y, size_t ldy) {
+  states_product<K>
+      <<<(unsigned)fly->view.piece_count, THREADS, 0, fly->stream>>>(fly->view, x, ldx, y, ldy);
+}
+
+void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                         size_t ldy) {
+  if (fly->view.piece_count == 0) return;
+  for (int v = 0; v < k;) {
+    const int count = k - v >= MOST_VECTORS ? MOST_VECTORS : k - v >= 2 ? 2 : 1;
+    const double* from = x + (size_t)v * ldx;
+    double* to = y + (size_t)v * ldy;
+    if (count == MOST_VECTORS)
+      queue<MOST_VECTORS>(fly, from, ldx, to, ldy);
+    else if (count == 2)
+      queue<2>(fly, from, ldx, to, ldy);
+    else
+      queue<1>(fly, from, ldx, to, ldy);
+    v += count;
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    states_diagonal(const __grid_constant__ tg_fly_view v, double* d) {
+  const uint64_t step = (uint64_t)gridDim.x * THREADS;
+  for (uint64_t state = v.first + (uint64_t)blockIdx.x * THREADS + threadIdx.x; state < v.end;
+       state += step) {
+    uint32_t low = 0, high = v.block_count; /* the last block at or before it */
+    while (high - low > 1) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (v.blocks[middle].offset <= state)
+        low = middle;
+      else
+        high = middle;
+    }
+    const tg_fly_block block = v.blocks[low];
+    const uint64_t at = state - block.offset;
+    d[state - v.first] = diagonal_of(v, block.first_a + (uint32_t)(at / block.columns),
+                                     block.first_b + (uint32_t)(at % block.columns));
+  }
+}
+
+void tg_fly_queue_diagonal(tg_ci_device_fly* fly, double* d) {
+  const uint64_t states = fly->view.end - fly->view.first, most = 1 << 16;
+  const uint64_t blocks = (states + THREADS - 1) / THREADS;
+  if (states == 0) return;
+  states_diagonal<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, fly->stream>>>(fly->view,
+                                                                                          d);
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    sum_fields(const __grid_constant__ tg_fly_view v) {
+  const uint32_t string = blockIdx.x * THREADS + threadIdx.x, row = blockIdx.y;
+  if (string >= v.string_count[1]) return;
+  const double* value = v.fields[0].value + (size_t)row * v.fields[0].stride;
+  const uint16_t* list = v.strings[1] + (size_t)string * v.particles[1];
+  double sum = 0;
+  for (uint32_t p = 0; p < v.particles[1]; p++) sum += value[list[p]];
+  v.field_sums[(size_t)row * v.string_count[1] + string] = sum;
+}
+
+void tg_fly_queue_field_sums(tg_ci_device_fly* fly) {
+  const tg_fly_view* v = &fly->view;
+  if (!v->field_sums) return;
+  const dim3 grid((v->string_count[1] + THREADS - 1) / THREADS, v->field_rows);
+  sum_fields<<<grid, THREADS, 0, fly->stream>>>(*v);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ci/cuda/fly_work.cuh"
+
+#include <algorithm>
+
+enum {
+  LEAST = 16, /* rows and columns of a large block: half a warp */
+  LANES = 32,
+  SHARES = 6,         /* parts of the elements of one species for each multiprocessor */
+  LEAST_TARGETS = 64, /* strings of a part */
+};
+
+void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
+  const tg_ci_space* space = f->space;
+  work->large.reset(new bool[space->block_count + 1]());
+  for (int t = 0; t < 2; t++) {
+    work->large_class[t].reset(new bool[space->strings[t].class_count + 1]());
+    work->small_class[t].reset(new bool[space->strings[t].class_count + 1]());
+  }
+  for (size_t n = 0; n < space->block_count; n++) {
+    const tg_ci_block* b = &space->blocks[n];
+    const bool large = tiles && b->rows >= LEAST && b->columns >= LEAST;
+    work->large[n] = large;
+    (large ? work->large_class : work->small_class)[0][b->a] = true;
+    (large ? work->large_class : work->small_class)[1][b->b] = true;
+  }
+}
+
+/* Elements of H for a column of 32 (species 0) or 32 rows (species 1) of a block. */
+static double strip_cost(const tg_ci_fly* f, const tg_ci_block* b, int species) {
+  const tg_ci_target* t = &f->alone[species].targets[species ? b->b : b->a];
+  double count = 0;
+  for (size_t l = 0; l < t->link_count; l++) count += (double)t->links[l].count;
+  return count;
+}
+
+typedef struct numbers {
+  uint32_t first, end;
+} numbers;
+
+/* The rows of a block that are made. */
+static numbers rows_of(const tg_ci_block* b, const tg_ci_device_rows* rows) {
+  const uint64_t end = b->offset + (uint64_t)b->rows * b->columns;
+  const uint64_t from = std::clamp(rows->first, b->offset, end) - b->offset;
+  const uint64_t to = std::clamp(rows->end, b->offset, end) - b->offset;
+  numbers n = {(uint32_t)(from / b->columns), (uint32_t)(to / b->columns)};
+  return n;
+}
+
+static void list_strips(const tg_ci_fly* f, const tg_ci_device_rows* rows, int species,
+                        const std::vector<uint32_t>& order, int multiprocessors,
+                        tg_fly_work* work) {
+  const tg_ci_space* space = f->space;
+  double total = 0;
+  for (uint32_t n : order) {
+    const tg_ci_block* b = &space->blocks[n];
+    const double lanes = (double)(species ? b->rows : b->columns) / LANES;
+    total += strip_cost(f, b, species) * lanes;
+  }
+  const double share = total / (SHARES * multiprocessors);
+  for (uint32_t n : order) {
+    const tg_ci_block* b = &space->blocks[n];
+    const numbers made = rows_of(b, rows);
+    numbers all = {0, (uint32_t)b->columns};
+    const numbers lanes = species ? made : all, targets = species ? all : made;
+    if (made.first == made.end) continue;
+    const uint32_t count = targets.end - targets.first;
+    const uint32_t most = std::max<uint32_t>(1, count / LEAST_TARGETS);
+    const double cost = strip_cost(f, b, species);
+    const uint32_t wanted = cost > share ? (uint32_t)std::min(cost / share + 1, 1e6) : 1;
+    const uint32_t parts = std::min(wanted, most);
+    for (uint32_t lane = lanes.first; lane < lanes.end; lane += LANES)
+      for (uint32_t p = 0; p < parts; p++) {
+        tg_fly_strip s = {n, lane, std::min<uint32_t>(LANES, lanes.end - lane),
+                          targets.first + (uint32_t)((uint64_t)count * p / parts),
+                          targets.first + (uint32_t)((uint64_t)count * (p + 1) / parts)};
+        work->strips[species].push_back(s);
+      }
+  }
+}
+
+static void list_rows(const tg_ci_fly* f, const tg_ci_device_rows* rows, const tg_ci_sheets* sheets,
+                      const std::vector<uint32_t>& order, tg_fly_work* work) {
+  for (uint32_t n : order) {
+    const tg_ci_block* b = &f->space->blocks[n];
+    const numbers made = rows_of(b, rows);
+    const uint32_t room = tg_ci_sheet_room(b->columns);
+    const int size = room == tg_ci_sheet_room(1) ? 0 : room == tg_ci_sheet_room(4096) ? 1 : 2;
+    for (uint32_t row = made.first; row < made.end; row++)
+      for (uint32_t t = sheets->tile_begin[b->b]; t < sheets->tile_begin[b->b + 1]; t++) {
+        tg_fly_row one = {n, row, t};
+        work->rows[size].push_back(one);
+      }
+  }
+}
+
+static void list_pieces(const tg_ci_fly* f, const tg_ci_device_rows* rows, tg_fly_work* work) {
+  for (size_t n = 0; n < f->space->block_count; n++) {
+    const tg_ci_block* b = &f->space->blocks[n];
+    const numbers made = rows_of(b, rows);
+    if (work->large[n] || made.first == made.end) continue;
+    const uint64_t first = (uint64_t)made.first * b->columns / TG_FLY_PIECE;
+    const uint64_t last = ((uint64_t)made.end * b->columns - 1) / TG_FLY_PIECE;
+    for (uint64_t p = first; p <= last; p++) {
+      tg_fly_piece piece = {(uint32_t)n, (uint32_t)p};
+      work->pieces.push_back(piece);
+    }
+  }
+}
+
+void tg_fly_work_list(const tg_ci_fly* f, const tg_ci_device_rows* rows, const tg_ci_sheets* sheets,
+                      int multiprocessors, tg_fly_work* work) {
+  std::vector<uint32_t> order;
+  std::vector<double> cost;
+  for (size_t n = 0; n < f->space->block_count; n++) {
+    cost.push_back(f->elements[n] / (double)f->space->blocks[n].rows);
+    if (work->large[n]) order.push_back((uint32_t)n);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&cost](uint32_t p, uint32_t q) { return cost[p] > cost[q]; });
+  for (int t = 0; t < 2; t++) list_strips(f, rows, t, order, multiprocessors, work);
+  list_rows(f, rows, sheets, order, work);
+  list_pieces(f, rows, work);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ci/sheets.h"
+
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "base/memory.h"
+
+enum { LANES = 32, MINUS = 0x8000 };
+
+/* What is made of one tile, in numbers of its own. */
+typedef struct part {
+  tg_ci_sheet* sheets;
+  tg_ci_chunk* chunks;
+  uint8_t* units;
+  uint32_t *groups, *words, *operators; /* groups: where each begins, in 32 words */
+  size_t sheet_count, chunk_count, unit_count, group_count, word_count, operator_count;
+  size_t sheet_room, chunk_room, unit_room, group_room, word_room, operator_room;
+} part;
+
+/* What a thread works in. */
+typedef struct bench {
+  uint16_t* place;  /* [operators of a channel] in the sheet; NOWHERE: in another one */
+  uint32_t* cursor; /* [strings of a tile] next jump */
+  uint32_t* count;  /* [strings of a tile] jumps in the chunk */
+  uint32_t* order;  /* [strings of a tile] many jumps first */
+} bench;
+
+enum { NOWHERE = UINT16_MAX };
+
+uint32_t tg_ci_sheet_room(uint64_t strings) {
+  return strings <= 1024 ? 7168 : strings <= 4096 ? 8704 : 14336;
+}
+
+int tg_ci_sheet_threads(void) {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+static void part_free(part* p) {
+  TG_FREE(p->sheets);
+  TG_FREE(p->chunks);
+  TG_FREE(p->units);
+  TG_FREE(p->groups);
+  TG_FREE(p->words);
+  TG_FREE(p->operators);
+}
+
+void tg_ci_sheets_free(tg_ci_sheets* s) {
+  TG_FREE(s->tile_begin);
+  TG_FREE(s->tiles);
+  TG_FREE(s->sheets);
+  TG_FREE(s->chunks);
+  TG_FREE(s->units);
+  TG_FREE(s->group_begin);
+  TG_FREE(s->words);
+  TG_FREE(s->operators);
+  *s = (tg_ci_sheets){0};
+}
+
+uint64_t tg_ci_sheets_bytes(const tg_ci_fly* fly) {
+  const uint64_t jumps = fly->jumps[1].count, links = fly->jumps[1].class_count * 64;
+  return 5 * jumps + links * (sizeof(tg_ci_sheet) + 8 * sizeof(tg_ci_chunk) + 256);
+}
+
+/* The strings of a tile, those with many jumps first and otherwise in their order. Returns how many
+ * have any. */
+static size_t sort_by_count(bench* w, size_t strings) {
+  uint32_t first[257] = {0};
+  size_t some = 0;
+  for (size_t r = 0; r < strings; r++)
+    if (w->count[r]) first[256 - w->count[r]]++, some++;
+  for (size_t n = 0, at = 0; n < 257; n++) {
+    const uint32_t count = first[n];
+    first[n] = (uint32_t)at;
+    at += count;
+  }
+  for (size_t r = 0; r < strings; r++)
+    if (w->count[r]) w->order[first[256 - w->count[r]]++] = (uint32_t)r;
+  return some;
+}
+
+/* One chunk: which jumps from its columns lead where. */
+static tg_status add_chunk(const tg_ci_target* t, const tg_ci_tile* tile, const tg_ci_sheet* sheet,
+                           const uint32_t* begin, uint32_t number, bench* w, part* p) {
+  const uint32_t start = number * sheet->width, end = start + sheet->width;
+  const uint32_t empty = tile->room - 1, stride = sheet->width + TG_CI_SHEET_PAD;
+  for (uint32_t r = 0; r < tile->count; r++) {
+    w->count[r] = 0;
+    for (uint32_t e = w->cursor[r]; e < begin[r + 1] && t->from[e] < end; e++)
+      w->count[r] += w->place[t->code[e] >> 1] != NOWHERE;
+    if (w->count[r] > 255)
+      return tg_fail(TG_ERR_MACHINE,
+                     "more than 255 jumps to a string from a few others; use --storage stored");
+  }
+  const size_t some = sort_by_count(w, tile->count);
+  const size_t units = sheet->width / TG_CI_SHEET_UNIT;
+  TG_TRY(TG_RESERVE(p->chunk_count + 1, "parts of sheets", &p->chunks, &p->chunk_room));
+  TG_TRY(TG_RESERVE(p->unit_count + units, "parts of sheets", &p->units, &p->unit_room));
+  tg_ci_chunk* chunk = &p->chunks[p->chunk_count++];
+  uint8_t* unit = p->units + p->unit_count;
+  *chunk = (tg_ci_chunk){.groups = (uint32_t)p->group_count,
+                         .group_count = (uint32_t)((some + LANES - 1) / LANES),
+                         .units = (uint32_t)p->unit_count};
+  memset(unit, 0, units);
+  p->unit_count += units;
+  TG_TRY(TG_RESERVE(p->group_count + chunk->group_count, "groups", &p->groups, &p->group_room));
+  for (size_t g = 0; g < some; g += LANES) {
+    const uint32_t lines = 1 + w->count[w->order[g]] / 2;
+    TG_TRY(TG_RESERVE(p->word_count + lines * LANES, "jumps", &p->words, &p->word_room));
+    uint32_t* words = p->words + p->word_count;
+    p->groups[p->group_count++] = (uint32_t)(p->word_count / LANES);
+    p->word_count += lines * LANES;
+    for (size_t k = 0; k < lines * LANES; k++)
+      words[k] = empty << 16 | (k < LANES ? tile->count : empty);
+    for (size_t k = 0; k < LANES && g + k < some; k++) {
+      const uint32_t r = w->order[g + k];
+      uint32_t half = 1; /* the first half word is the string's number */
+      words[k] = empty << 16 | r;
+      for (; w->cursor[r] < begin[r + 1] && t->from[w->cursor[r]] < end; w->cursor[r]++) {
+        const uint32_t e = w->cursor[r], place = w->place[t->code[e] >> 1];
+        if (place == NOWHERE) continue;
+        const uint32_t column = t->from[e] - start;
+        const uint32_t jump = (place * stride + column) | (t->code[e] & 1 ? MINUS : 0);
+        uint32_t* word = &words[half / 2 * LANES + k];
+        *word = half & 1 ? (*word & 0xffff) | jump << 16 : (*word & 0xffff0000u) | jump;
+        half++;
+        unit[column / TG_CI_SHEET_UNIT] |= (uint8_t)(1u << place / 8);
+      }
+    }
+  }
+  for (uint32_t r = 0; r < tile->count; r++) /* those of other sheets */
+    while (w->cursor[r] < begin[r + 1] && t->from[w->cursor[r]] < end) w->cursor[r]++;
+  return TG_OK;
+}
+
+/* So many chunks that V has room, all about as wide. */
+static uint32_t width_of(uint32_t room, uint32_t operators, uint32_t columns) {
+  const uint32_t high = (operators + 7) / 8 * 8, unit = TG_CI_SHEET_UNIT;
+  const uint32_t widest = ((room - 1) / high - TG_CI_SHEET_PAD) / unit * unit;
+  const uint32_t chunks = (columns + widest - 1) / widest;
+  return ((columns + chunks - 1) / chunks + unit - 1) / unit * unit;
+}
+
+static tg_status add_link(const tg_ci_fly* f, const tg_ci_target* t, const tg_ci_link* link,
+                          const tg_ci_tile* tile, bench* w, part* p) {
+  const size_t most = TG_CI_SHEET_OPERATORS, count = link->operator_count;
+  const size_t parts = (count + most - 1) / most;
+  const uint32_t* begin = t->begin + link->rows + tile->first;
+  const uint32_t columns = (uint32_t)f->space->strings[1].classes[link->source].count;
+  const tg_ci_jumps* jumps = &f->jumps[1];
+  const size_t all = jumps->channel_begin[link->channel + 1] - jumps->channel_begin[link->channel];
+  for (size_t s = 0; s < parts; s++) {
+    const size_t first = count * s / parts, end = count * (s + 1) / parts;
+    TG_TRY(TG_RESERVE(p->sheet_count + 1, "sheets", &p->sheets, &p->sheet_room));
+    TG_TRY(TG_RESERVE(p->operator_count + end - first, "operators of sheets", &p->operators,
+                      &p->operator_room));
+    tg_ci_sheet* sheet = &p->sheets[p->sheet_count++];
+    *sheet = (tg_ci_sheet){.source = link->source,
+                           .channel = link->channel,
+                           .columns = columns,
+                           .width = width_of(tile->room, (uint32_t)(end - first), columns),
+                           .chunks = (uint32_t)p->chunk_count,
+                           .operators = (uint32_t)p->operator_count,
+                           .operator_count = (uint32_t)(end - first)};
+    sheet->chunk_count = (columns + sheet->width - 1) / sheet->width;
+    for (size_t o = 0; o < all; o++) w->place[o] = NOWHERE;
+    for (size_t o = first; o < end; o++) {
+      w->place[t->op[link->operators + o]] = (uint16_t)(o - first);
+      p->operators[p->operator_count++] = t->op[link->operators + o];
+    }
+    memcpy(w->cursor, begin, tile->count * sizeof *begin);
+    const tg_ci_sheet now = *sheet;
+    for (uint32_t c = 0; c < now.chunk_count; c++) TG_TRY(add_chunk(t, tile, &now, begin, c, w, p));
+  }
+  return TG_OK;
+}
+
+static tg_status make_part(const tg_ci_fly* f, const tg_ci_tile* tile, part* p) {
+  tg_status status = TG_OK;
+  bench w = {0};
+  const tg_ci_target* t = &f->jumps[1].targets[tile->target];
+  const tg_ci_jumps* j = &f->jumps[1];
+  size_t most = 0;
+  for (size_t c = 0; c < j->channel_count; c++)
+    if (j->channel_begin[c + 1] - j->channel_begin[c] > most)
+      most = j->channel_begin[c + 1] - j->channel_begin[c];
+  TG_TRY_GOTO(TG_ALLOCATE(most + 1, "operators", &w.place), done);
+  TG_TRY_GOTO(TG_ALLOCATE((size_t)tile->count + 1, "strings", &w.cursor), done);
+  TG_TRY_GOTO(TG_ALLOCATE((size_t)tile->count + 1, "strings", &w.count), done);
+  TG_TRY_GOTO(TG_ALLOCATE((size_t)tile->count + 1, "strings", &w.order), done);
+  for (size_t l = 0; l < t->link_count; l++)
+    TG_TRY_GOTO(add_link(f, t, &t->links[l], tile, &w, p), done);
+done:
+  TG_FREE(w.place);
+  TG_FREE(w.cursor);
+  TG_FREE(w.count);
+  TG_FREE(w.order);
+  return status;
+}
+
+/* The tiles of the wanted classes. */
+static tg_status make_tiles(const tg_ci_fly* f, const bool* wanted, tg_ci_sheets* s) {
+  const tg_ci_strings* strings = &f->space->strings[1];
+  TG_TRY(TG_ALLOCATE(strings->class_count + 1, "tiles", &s->tile_begin));
+  for (size_t c = 0; c < strings->class_count; c++) {
+    const size_t most = TG_CI_TILE_MOST;
+    s->tile_begin[c + 1] = s->tile_begin[c];
+    if (wanted[c])
+      s->tile_begin[c + 1] += (uint32_t)((strings->classes[c].count + most - 1) / most);
+  }
+  s->tile_count = s->tile_begin[strings->class_count];
+  TG_TRY(TG_ALLOCATE(s->tile_count, "tiles", &s->tiles));
+  for (size_t c = 0; c < strings->class_count; c++) {
+    const uint64_t count = strings->classes[c].count;
+    const uint32_t begin = s->tile_begin[c], parts = s->tile_begin[c + 1] - begin;
+    for (uint32_t t = 0; t < parts; t++) {
+      const uint64_t first = count * t / parts, end = count * (t + 1) / parts;
+      s->tiles[begin + t] = (tg_ci_tile){.target = (uint32_t)c,
+                                         .first = (uint32_t)first,
+                                         .count = (uint32_t)(end - first),
+                                         .room = tg_ci_sheet_room(count)};
+    }
+  }
+  return TG_OK;
+}
+
+/* The parts one behind the other. */
+static tg_status join(const part* parts, tg_ci_sheets* s) {
+  for (size_t t = 0; t < s->tile_count; t++) {
+    s->sheet_count += parts[t].sheet_count;
+    s->chunk_count += parts[t].chunk_count;
+    s->unit_count += parts[t].unit_count;
+    s->group_count += parts[t].group_count;
+    s->word_count += parts[t].word_count;
+    s->operator_count += parts[t].operator_count;
+  }
+  if (s->chunk_count > UINT32_MAX || s->unit_count > UINT32_MAX || s->group_count >= UINT32_MAX ||
+      s->word_count / LANES > UINT32_MAX)
+    return tg_fail(TG_ERR_MACHINE, "too many jumps for the tables of a GPU; truncate the space");
+  TG_TRY(TG_ALLOCATE(s->sheet_count, "sheets", &s->sheets));
+  TG_TRY(TG_ALLOCATE(s->chunk_count, "sheets", &s->chunks));
+  TG_TRY(TG_ALLOCATE(s->unit_count, "sheets", &s->units));
+  TG_TRY(TG_ALLOCATE(s->group_count + 1, "sheets", &s->group_begin));
+  TG_TRY(TG_ALLOCATE(s->word_count, "sheets", &s->words));
+  TG_TRY(TG_ALLOCATE(s->operator_count, "sheets", &s->operators));
+  size_t sheet = 0, chunk = 0, unit = 0, group = 0, word = 0, operator_ = 0;
+  for (size_t t = 0; t < s->tile_count; t++) {
+    const part* p = &parts[t];
+    s->tiles[t].sheets = (uint32_t)sheet;
+    s->tiles[t].sheet_count = (uint32_t)p->sheet_count;
+    for (size_t n = 0; n < p->sheet_count; n++) {
+      s->sheets[sheet + n] = p->sheets[n];
+      s->sheets[sheet + n].chunks += (uint32_t)chunk;
+      s->sheets[sheet + n].operators += (uint32_t)operator_;
+    }
+    for (size_t n = 0; n < p->chunk_count; n++) {
+      s->chunks[chunk + n] = p->chunks[n];
+      s->chunks[chunk + n].groups += (uint32_t)group;
+      s->chunks[chunk + n].units += (uint32_t)unit;
+    }
+    for (size_t n = 0; n < p->group_count; n++)
+      s->group_begin[group + n] = p->groups[n] + (uint32_t)(word / LANES);
+    if (p->unit_count) memcpy(s->units + unit, p->units, p->unit_count);
+    if (p->word_count) memcpy(s->words + word, p->words, p->word_count * sizeof *p->words);
+    if (p->operator_count)
+      memcpy(s->operators + operator_, p->operators, p->operator_count * sizeof *p->operators);
+    sheet += p->sheet_count;
+    chunk += p->chunk_count;
+    unit += p->unit_count;
+    group += p->group_count;
+    word += p->word_count;
+    operator_ += p->operator_count;
+  }
+  s->group_begin[group] = (uint32_t)(word / LANES);
+  return TG_OK;
+}
+
+tg_status tg_ci_sheets_make(const tg_ci_fly* fly, const bool* wanted, int threads,
+                            tg_ci_sheets* out) {
+  tg_status status = TG_OK;
+  tg_ci_sheets s = {0};
+  part* parts = NULL;
+  bool failed = false;
+  TG_TRY_GOTO(make_tiles(fly, wanted, &s), done);
+  TG_TRY_GOTO(TG_ALLOCATE(s.tile_count, "sheets", &parts), done);
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (size_t t = 0; t < s.tile_count; t++)
+    if (make_part(fly, &s.tiles[t], &parts[t]) != TG_OK) {
+#pragma omp atomic write
+      failed = true;
+    }
+  if (failed) { /* the words are with another thread */
+    status = tg_fail(TG_ERR_MACHINE,
+                     "no memory for the jumps in the order of a GPU, or too many to one string; "
+                     "use --backend omp");
+    goto done;
+  }
+  status = join(parts, &s);
+done:
+  for (size_t t = 0; parts && t < s.tile_count; t++) part_free(&parts[t]);
+  tg_free(parts);
+  if (status != TG_OK)
+    tg_ci_sheets_free(&s);
+  else
+    *out = s;
+  (void)threads;
+  return status;
+}
+
+void tg_ci_steps_free(tg_ci_steps* s) {
+  TG_FREE(s->base);
+  TG_FREE(s->begin);
+  TG_FREE(s->from);
+  TG_FREE(s->code);
+  TG_FREE(s->row);
+  *s = (tg_ci_steps){0};
+}
+
+tg_status tg_ci_steps_make(const tg_ci_fly* fly, const bool* wanted, tg_ci_steps* out) {
+  tg_status status = TG_OK;
+  tg_ci_steps s = {0};
+  const tg_ci_jumps* j = &fly->jumps[0];
+  const tg_ci_strings* strings = &fly->space->strings[0];
+  for (size_t c = 0; c < j->class_count; c++) {
+    const tg_ci_target* t = &j->targets[c];
+    if (!wanted[c]) continue;
+    s.begin_count += (size_t)strings->classes[c].count * (t->link_count + 1);
+    for (size_t l = 0; l < t->link_count; l++) s.count += t->links[l].count;
+  }
+  s.class_count = j->class_count;
+  if (s.count > UINT32_MAX || s.begin_count > UINT32_MAX)
+    return tg_fail(TG_ERR_MACHINE, "too many jumps for the tables of a GPU; truncate the space");
+  TG_TRY_GOTO(TG_ALLOCATE(j->class_count, "jumps", &s.base), failed);
+  TG_TRY_GOTO(TG_ALLOCATE(s.begin_count, "jumps", &s.begin), failed);
+  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.from), failed);
+  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.code), failed);
+  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.row), failed);
+  uint32_t at = 0, begin = 0;
+  for (size_t c = 0; c < j->class_count; c++) {
+    const tg_ci_target* t = &j->targets[c];
+    s.base[c] = begin;
+    for (size_t r = 0; wanted[c] && r < strings->classes[c].count; r++) {
+      for (size_t l = 0; l < t->link_count; l++) {
+        const tg_ci_link* link = &t->links[l];
+        s.begin[begin++] = at;
+        for (uint32_t e = t->begin[link->rows + r]; e < t->begin[link->rows + r + 1]; e++, at++) {
+          const size_t row = fly->row_begin[j->channel_begin[link->channel] + (t->code[e] >> 1)];
+          if (row > INT32_MAX) {
+            status = tg_fail(TG_ERR_MACHINE, "too many elements between the species for a GPU");
+            goto failed;
+          }
+          s.from[at] = t->from[e];
+          s.code[at] = t->code[e];
+          s.row[at] = (uint32_t)row | t->code[e] << 31;
+        }
+      }
+      s.begin[begin++] = at;
+    }
+  }
+  *out = s;
+  return TG_OK;
+failed:
+  tg_ci_steps_free(&s);
+  return status;
+}
+
+void tg_ci_sheet_pairs_free(tg_ci_sheet_pairs* p) {
+  TG_FREE(p->begin);
+  TG_FREE(p->pairs);
+  *p = (tg_ci_sheet_pairs){0};
+}
+
+static tg_status add_pair(tg_ci_sheet_pairs* p, tg_ci_sheet_pair pair) {
+  TG_TRY(TG_RESERVE(p->count + 1, "pairs of links", &p->pairs, &p->room));
+  p->pairs[p->count++] = pair;
+  return TG_OK;
+}
+
+/* A sheet of B with the links of A of its channel. */
+static tg_status add_pairs(const tg_ci_fly* f, const tg_ci_block* block, const tg_ci_sheet* sheet,
+                           uint32_t number, tg_ci_sheet_pairs* p) {
+  const tg_ci_space* space = f->space;
+  const tg_ci_target* t = &f->jumps[0].targets[block->a];
+  size_t first;
+  const size_t count = tg_ci_links_of(t, sheet->channel, &first);
+  const size_t same = tg_ci_space_block(space, block->a, sheet->source);
+  bool still = sheet->channel == tg_ci_channel_still(&f->jumps[0]) && f->fields[1].rows > 1 &&
+               same != SIZE_MAX;
+  for (size_t l = first; l < first + count; l++) {
+    const size_t from = tg_ci_space_block(space, t->links[l].source, sheet->source);
+    if (from == SIZE_MAX) continue;
+    const bool too = still && from == same;
+    if (too) still = false;
+    TG_TRY(add_pair(p, (tg_ci_sheet_pair){.offset = space->blocks[from].offset,
+                                          .link = (uint32_t)l,
+                                          .sheet = number,
+                                          .still = too}));
+  }
+  if (!still) return TG_OK;
+  return add_pair(
+      p,
+      (tg_ci_sheet_pair){
+          .offset = space->blocks[same].offset, .link = UINT32_MAX, .sheet = number, .still = 1});
+}
+
+tg_status tg_ci_sheet_pairs_make(const tg_ci_fly* fly, const tg_ci_sheets* sheets,
+                                 const bool* wanted, tg_ci_sheet_pairs* out) {
+  tg_status status = TG_OK;
+  tg_ci_sheet_pairs p = {0};
+  const tg_ci_space* space = fly->space;
+  TG_TRY(TG_ALLOCATE(space->block_count + 1, "pairs of links", &p.begin));
+  for (size_t n = 0; n < space->block_count; n++) {
+    const tg_ci_block* block = &space->blocks[n];
+    if (wanted[n]) {
+      const tg_ci_tile* tile = &sheets->tiles[sheets->tile_begin[block->b]];
+      for (uint32_t s = 0; s < tile->sheet_count; s++)
+        TG_TRY_GOTO(add_pairs(fly, block, &sheets->sheets[tile->sheets + s], s, &p), failed);
+    }
+    if (p.count > UINT32_MAX) {
+      status = tg_fail(TG_ERR_MACHINE, "too many pairs of links for a GPU; use --storage stored");
+      goto failed;
+    }
+    p.begin[n + 1] = (uint32_t)p.count;
+  }
+  *out = p;
+  return TG_OK;
+failed:
+  tg_ci_sheet_pairs_free(&p);
+  return status;
+}
