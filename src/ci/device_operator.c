@@ -228,14 +228,28 @@ tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const do
   return tg_ci_device_fly_apply(op->fly, k, x, ld, y, ld);
 }
 
-tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y) {
+/* A vector of the host and its product, as the columns of the scratch. */
+static tg_status multiply_here(tg_ci_device_operator* op, const double* x) {
   const tg_rows* rows = &op->rows;
   if (!op->scratch)
     TG_TRY(rows->ops->allocate(rows, SCRATCH_COLUMNS, "a vector and its product", &op->scratch));
-  double* product = op->scratch + rows->ld;
   TG_TRY(tg_rows_put(rows, x, rows->used, op->scratch));
-  TG_TRY(tg_ci_device_operator_apply(op, 1, op->scratch, product, rows->ld));
-  return tg_rows_get(rows, product, rows->used, y);
+  return tg_ci_device_operator_apply(op, 1, op->scratch, op->scratch + rows->ld, rows->ld);
+}
+
+tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y) {
+  TG_TRY(multiply_here(op, x));
+  return tg_rows_get(&op->rows, op->scratch + op->rows.ld, op->rows.used, y);
+}
+
+tg_status tg_ci_device_operator_expect(tg_ci_device_operator* op, const double* v, double* value,
+                                       double* spread) {
+  TG_TRY(multiply_here(op, v));
+  double* product = op->scratch + op->rows.ld;
+  TG_TRY(tg_rows_inner(&op->rows, op->scratch, 1, product, 1, value, 1));
+  if (!spread) return TG_OK;
+  tg_rows_subtract(&op->rows, product, 1, op->scratch, 1, value, 1);
+  return tg_rows_norms(&op->rows, product, 1, spread);
 }
 
 tg_status tg_ci_device_operator_diagonal(tg_ci_device_operator* op, const double** out) {

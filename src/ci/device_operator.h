@@ -57,6 +57,9 @@ tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const do
                                       size_t ld);
 /** The same for one vector of the host; waits. */
 tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y);
+/** <v|H|v> and, where spread is not NULL, |H v - <v|H|v> v|, of a vector of the host; waits. */
+tg_status tg_ci_device_operator_expect(tg_ci_device_operator* op, const double* v, double* value,
+                                       double* spread);
 /** <state|H|state>: [dimension], of the device, made at the first call; freed with op. */
 tg_status tg_ci_device_operator_diagonal(tg_ci_device_operator* op, const double** out);
 tg_ci_device_operator_facts tg_ci_device_operator_facts_of(const tg_ci_device_operator* op);

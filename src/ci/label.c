@@ -118,8 +118,13 @@ static tg_status expect(tg_ci_sector* s, const tg_ci_solve_params* params,
   if (part) TG_TRY_GOTO(part_close(s, &q, y), done);
   for (int i = 0; i < s->result.states; i++) {
     const double* v = s->result.vectors + (size_t)i * s->result.ld;
+    double* value = &values[i * TG_CI_LABELS];
+    if (q.gpu) {
+      TG_TRY_GOTO(tg_ci_device_operator_expect(q.gpu, v, value, NULL), done);
+      continue;
+    }
     TG_TRY_GOTO(times(&q, v, y), done);
-    values[i * TG_CI_LABELS] = dot(n, v, y);
+    *value = dot(n, v, y);
   }
 done:
   tg_free(y);

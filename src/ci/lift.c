@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "ci/device_operator.h"
 
 /* A state of a higher J has <J^2> - J(J+1) of 2 or more; converged ones are off by far less. */
 static const double pure_enough = 1e-3;
@@ -25,9 +26,26 @@ failed:
   return status;
 }
 
+static tg_status measure_on_gpu(const tg_ci_lifting* l, const tg_ci_hamiltonian* o,
+                                const tg_eigen_result* result, double* mean, double* spread) {
+  const tg_ci_device_operator_params params = {.storage = TG_CI_STORAGE_FLY,
+                                               .memory = UINT64_MAX,
+                                               .device = l->device,
+                                               .threads = l->threads};
+  tg_ci_device_operator* op = NULL;
+  tg_status status = TG_OK;
+  TG_TRY(tg_ci_device_operator_create(o, l->space, &params, &op));
+  for (int i = 0; i < result->states && status == TG_OK; i++)
+    status = tg_ci_device_operator_expect(op, result->vectors + (size_t)i * result->ld, mean + i,
+                                          spread + i);
+  tg_ci_device_operator_free(op);
+  return status;
+}
+
 /* mean[i] = <v_i|O|v_i>, spread[i] = |O v_i - mean v_i|. */
 static tg_status measure(const tg_ci_lifting* l, const tg_ci_hamiltonian* o,
                          const tg_eigen_result* result, double* mean, double* spread) {
+  if (l->on_gpu) return measure_on_gpu(l, o, result, mean, spread);
   /* a product for each state: few enough to compute elements on the fly */
   const tg_ci_operator_params params = {.storage = TG_CI_STORAGE_FLY, .threads = l->threads};
   const size_t n = (size_t)l->space->dimension;

@@ -19,6 +19,8 @@ typedef struct tg_ci_lifting {
   double value;                         /* J(J+1) */
   const tg_ci_space* space;
   int threads;
+  bool on_gpu; /* products, of GPU number `device` */
+  int device;
 } tg_ci_lifting;
 
 /** H + strength (J^2 - value). */

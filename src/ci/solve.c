@@ -392,7 +392,9 @@ static tg_status diagonalise_one_spin(run* r, tg_ci_sector* s) {
                                  .squared = p->label[TG_CI_LABEL_J],
                                  .value = j * (j + 1),
                                  .space = s->space,
-                                 .threads = r->pes.threads};
+                                 .threads = r->pes.threads,
+                                 .on_gpu = on_gpu(r),
+                                 .device = r->params->device};
   double strength = first_lift[p->kind] / (2 * j + 2);
   for (int round = 0; round < TG_CI_RESTART_ROUNDS; round++) {
     tg_ci_hamiltonian* search = NULL;
