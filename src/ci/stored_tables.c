@@ -92,6 +92,20 @@ static tg_status flatten_links(const tg_ci_strings* s, size_t class_count,
   return TG_OK;
 }
 
+static int by_source(const void* p, const void* q) {
+  const tg_ci_flat_link *a = p, *b = q;
+  return a->source < b->source ? -1 : a->source > b->source;
+}
+
+/* A's links in the order of the states they come from, not of channels: a row's columns then mostly
+ * rise, and few steps between them are long. */
+static void order_links(tg_ci_flat_links* l) {
+  for (size_t c = 0; c < l->class_count; c++)
+    if (l->of_class[c + 1] > l->of_class[c])
+      qsort(l->links + l->of_class[c], l->of_class[c + 1] - l->of_class[c], sizeof *l->links,
+            by_source);
+}
+
 static tg_status flatten_codes(const tg_ci_jumps* jumps, int species, tg_ci_flat_species* out) {
   TG_TRY(TG_ALLOCATE(out->jumps.count, "flat tables of the Hamiltonian", &out->code));
   uint32_t* code = out->code;
@@ -235,6 +249,7 @@ tg_status tg_ci_flat_make(const tg_ci_fly* f, bool coded, tg_ci_flat* out) {
     return tg_fail(TG_ERR_INPUT, "an operator of few elements is not stored; use --storage fly");
   TG_TRY_GOTO(flatten_space(f, &flat), failed);
   for (int t = 0; t < 2; t++) TG_TRY_GOTO(flatten_species(f, t, &flat.species[t]), failed);
+  order_links(&flat.species[0].jumps);
   TG_TRY_GOTO(flatten_channels(f, &flat), failed);
   TG_TRY_GOTO(flatten_rows(f, &flat), failed);
   if (coded) TG_TRY_GOTO(tg_ci_flat_give_words(&flat), failed);
