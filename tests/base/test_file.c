@@ -156,6 +156,28 @@ static void only_one_writes_a_file(void** state) {
   assert_false(tg_path_exists(part));
 }
 
+/* One opens it and gives it its name, others write parts of it meanwhile. */
+static void a_file_of_several_writers(void** state) {
+  (void)state;
+  const char* path = scratch_path(folder, "joint");
+  tg_new_file first, second;
+  assert_int_equal(tg_new_file_join(path, &second), TG_ERR_INPUT); /* there is none to join */
+  assert_int_equal(tg_new_file_open(path, &first), TG_OK);
+  fputs("abc", first.stream);
+  fflush(first.stream);
+  assert_int_equal(tg_new_file_join(path, &second), TG_OK);
+  assert_int_equal(fseek(second.stream, 5, SEEK_SET), 0);
+  fputs("fg", second.stream);
+  assert_int_equal(tg_new_file_leave(&second), TG_OK);
+  tg_new_file_abandon(&second); /* is not its to remove */
+  fputs("de", first.stream);
+  assert_false(tg_path_exists(path));
+  assert_int_equal(tg_new_file_commit(&first), TG_OK);
+  assert_string_equal(scratch_read(path), "abcdefg");
+  assert_int_equal(tg_new_file_join("/dev/null", &second), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "several writers need a plain file"));
+}
+
 /* Two processes replace one file over and over: it is always one's or the other's, whole. */
 static void writers_in_turns_leave_it_whole(void** state) {
   (void)state;
@@ -248,6 +270,7 @@ int main(void) {
       cmocka_unit_test(copies_are_numbered),
       cmocka_unit_test(a_file_appears_whole_or_not_at_all),
       cmocka_unit_test(only_one_writes_a_file),
+      cmocka_unit_test(a_file_of_several_writers),
       cmocka_unit_test(writers_in_turns_leave_it_whole),
       cmocka_unit_test(a_link_is_followed),
       cmocka_unit_test(wrong_places_are_refused),
