@@ -40,7 +40,8 @@ typedef struct tg_device_md_params {
   bool lj_shift, coulomb_shift;
   double list_radius;  /* nm, of a search */
   double inner_radius; /* nm, of a pruning; cutoff <= inner_radius <= list_radius */
-  double row_room;     /* of the list's rows, in units of what a liquid needs twice over; 0: 1 */
+  double row_room;     /* of the lists, in units of what a liquid needs twice over; 0: 1 */
+  int domains[3];      /* that the box is cut into along each edge; 0: 1 */
 } tg_device_md_params;
 
 typedef struct tg_device_md_energies {

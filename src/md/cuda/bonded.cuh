@@ -36,39 +36,55 @@ typedef struct tg_step_bonded_place {
   const tg_step_view& s;
   int4 atom;
   const double* p;
+  int first; /* atom */
+
+  __device__ __forceinline__ uint4 x(int a) const { return v.atom_x[a]; }
+  __device__ __forceinline__ void push(int a, const double (&f)[3]) const {
+    tg_step_add_force(v, v.slot_of_atom[a], f);
+  }
 } tg_step_bonded_place;
 
-static __device__ __forceinline__ void tg_step_push(const tg_step_bonded_place& at, int atom,
-                                                    const double (&f)[3]) {
-  tg_step_add_force(at.v, at.v.slot_of_atom[atom], f);
-}
+/* The same of many domains: `atom` has slots, and only home atoms take forces. */
+typedef struct tg_step_bonded_slots {
+  const tg_md_view& v;
+  const tg_step_view& s;
+  int4 atom;
+  const double* p;
+  int first; /* atom */
+  int home_slots;
+
+  __device__ __forceinline__ uint4 x(int a) const { return v.x[a]; }
+  __device__ __forceinline__ void push(int a, const double (&f)[3]) const {
+    if (a < home_slots) tg_step_add_force(v, (uint32_t)a, f);
+  }
+} tg_step_bonded_slots;
 
 /* A force scale * d on the first atom, and its opposite on the second. */
-static __device__ __forceinline__ void tg_step_push_pair(const tg_step_bonded_place& at,
-                                                         const double (&d)[3], double scale,
-                                                         tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_push_pair(const place& at, const double (&d)[3],
+                                                         double scale, tg_step_bonded_sums& e) {
   const double on[3] = {scale * d[0], scale * d[1], scale * d[2]};
   const double back[3] = {-on[0], -on[1], -on[2]};
-  tg_step_push(at, at.atom.x, on);
-  tg_step_push(at, at.atom.y, back);
+  at.push(at.atom.x, on);
+  at.push(at.atom.y, back);
   tg_step_add_virial(e, d, on);
 }
 
-static __device__ __forceinline__ void tg_step_bond_of(const tg_step_bonded_place& at,
-                                                       tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_bond_of(const place& at, tg_step_bonded_sums& e) {
   double d[3];
-  tg_step_apart(at.s, at.v.atom_x[at.atom.x], at.v.atom_x[at.atom.y], d);
+  tg_step_apart(at.s, at.x(at.atom.x), at.x(at.atom.y), d);
   const double r = sqrt(tg_step_dot(d, d)), stretch = r - at.p[0];
   e.energy[0] += 0.5 * at.p[1] * stretch * stretch;
   if (r > 0) tg_step_push_pair(at, d, -at.p[1] * stretch / r, e);
 }
 
-static __device__ __forceinline__ void tg_step_angle(const tg_step_bonded_place& at,
-                                                     tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_angle(const place& at, tg_step_bonded_sums& e) {
   double a[3], b[3], normal[3], on_i[3], on_j[3], on_k[3];
-  const uint4 middle = at.v.atom_x[at.atom.y];
-  tg_step_apart(at.s, at.v.atom_x[at.atom.x], middle, a);
-  tg_step_apart(at.s, at.v.atom_x[at.atom.z], middle, b);
+  const uint4 middle = at.x(at.atom.y);
+  tg_step_apart(at.s, at.x(at.atom.x), middle, a);
+  tg_step_apart(at.s, at.x(at.atom.z), middle, b);
   tg_step_cross(a, b, normal);
   const double a2 = tg_step_dot(a, a), b2 = tg_step_dot(b, b);
   const double area = sqrt(tg_step_dot(normal, normal));
@@ -84,9 +100,9 @@ static __device__ __forceinline__ void tg_step_angle(const tg_step_bonded_place&
     on_k[d] *= scale_k;
     on_j[d] = -(on_i[d] + on_k[d]);
   }
-  tg_step_push(at, at.atom.x, on_i);
-  tg_step_push(at, at.atom.y, on_j);
-  tg_step_push(at, at.atom.z, on_k);
+  at.push(at.atom.x, on_i);
+  at.push(at.atom.y, on_j);
+  at.push(at.atom.z, on_k);
   tg_step_add_virial(e, a, on_i);
   tg_step_add_virial(e, b, on_k);
 }
@@ -97,14 +113,14 @@ typedef struct tg_step_torsion {
   bool defined;
 } tg_step_torsion;
 
-static __device__ __forceinline__ void tg_step_measure(const tg_step_bonded_place& at,
-                                                       tg_step_torsion& t) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_measure(const place& at, tg_step_torsion& t) {
   const double smallest = 64 * DBL_EPSILON * 64 * DBL_EPSILON;
   double across[3];
-  const uint4 j = at.v.atom_x[at.atom.y], k = at.v.atom_x[at.atom.z];
-  tg_step_apart(at.s, at.v.atom_x[at.atom.x], j, t.F);
+  const uint4 j = at.x(at.atom.y), k = at.x(at.atom.z);
+  tg_step_apart(at.s, at.x(at.atom.x), j, t.F);
   tg_step_apart(at.s, j, k, t.G);
-  tg_step_apart(at.s, at.v.atom_x[at.atom.w], k, t.H);
+  tg_step_apart(at.s, at.x(at.atom.w), k, t.H);
   tg_step_cross(t.F, t.G, t.A);
   tg_step_cross(t.H, t.G, t.B);
   const double G2 = tg_step_dot(t.G, t.G);
@@ -124,9 +140,9 @@ static __device__ __forceinline__ void tg_step_measure(const tg_step_bonded_plac
 }
 
 /* Forces for dV/dphi = slope. */
-static __device__ __forceinline__ void tg_step_twist(const tg_step_bonded_place& at,
-                                                     const tg_step_torsion& t, double slope,
-                                                     tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_twist(const place& at, const tg_step_torsion& t,
+                                                     double slope, tg_step_bonded_sums& e) {
   if (!t.defined) return;
   const double ia = 1 / (t.A2 * t.G1), ib = 1 / (t.B2 * t.G1), G2 = t.G1 * t.G1;
   const double a = G2 * ia, b = G2 * ib;
@@ -141,17 +157,17 @@ static __device__ __forceinline__ void tg_step_twist(const tg_step_bonded_place&
     r_k[d] = -t.G[d];
     r_l[d] = t.H[d] - t.G[d];
   }
-  tg_step_push(at, at.atom.x, on_i);
-  tg_step_push(at, at.atom.y, on_j);
-  tg_step_push(at, at.atom.z, on_k);
-  tg_step_push(at, at.atom.w, on_l);
+  at.push(at.atom.x, on_i);
+  at.push(at.atom.y, on_j);
+  at.push(at.atom.z, on_k);
+  at.push(at.atom.w, on_l);
   tg_step_add_virial(e, t.F, on_i);
   tg_step_add_virial(e, r_k, on_k);
   tg_step_add_virial(e, r_l, on_l);
 }
 
-static __device__ __forceinline__ void tg_step_periodic(const tg_step_bonded_place& at,
-                                                        tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_periodic(const place& at, tg_step_bonded_sums& e) {
   tg_step_torsion t;
   tg_step_measure(at, t);
   double sine, cosine;
@@ -160,8 +176,8 @@ static __device__ __forceinline__ void tg_step_periodic(const tg_step_bonded_pla
   tg_step_twist(at, t, -at.p[1] * at.p[2] * sine, e);
 }
 
-static __device__ __forceinline__ void tg_step_ryckaert(const tg_step_bonded_place& at,
-                                                        tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_ryckaert(const place& at, tg_step_bonded_sums& e) {
   tg_step_torsion t;
   tg_step_measure(at, t);
   const double c = -t.cosine;
@@ -175,8 +191,8 @@ static __device__ __forceinline__ void tg_step_ryckaert(const tg_step_bonded_pla
   tg_step_twist(at, t, slope * t.sine, e);
 }
 
-static __device__ __forceinline__ void tg_step_improper(const tg_step_bonded_place& at,
-                                                        tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_improper(const place& at, tg_step_bonded_sums& e) {
   tg_step_torsion t;
   tg_step_measure(at, t);
   double bend = atan2(t.sine, t.cosine) - at.p[0] * TG_DEGREE;
@@ -185,10 +201,10 @@ static __device__ __forceinline__ void tg_step_improper(const tg_step_bonded_pla
   tg_step_twist(at, t, at.p[1] * bend, e);
 }
 
-static __device__ __forceinline__ void tg_step_pair_14(const tg_step_bonded_place& at,
-                                                       tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_pair_14(const place& at, tg_step_bonded_sums& e) {
   double d[3];
-  const uint4 x = at.v.atom_x[at.atom.x], y = at.v.atom_x[at.atom.y];
+  const uint4 x = at.x(at.atom.x), y = at.x(at.atom.y);
   tg_step_apart(at.s, x, y, d);
   const double u2 = 1 / tg_step_dot(d, d), u6 = u2 * u2 * u2;
   const double dispersion = at.p[0] * u6, repulsion = at.p[1] * u6 * u6;
@@ -200,27 +216,27 @@ static __device__ __forceinline__ void tg_step_pair_14(const tg_step_bonded_plac
 }
 
 /* The absolute position counts for the virial: bonded.h. */
-static __device__ __forceinline__ void tg_step_restraint(const tg_step_bonded_place& at,
-                                                         tg_step_bonded_sums& e) {
-  const uint4 x = at.v.atom_x[at.atom.x];
+template <typename place>
+static __device__ __forceinline__ void tg_step_restraint(const place& at, tg_step_bonded_sums& e) {
+  const uint4 x = at.x(at.atom.x);
   const uint32_t units[3] = {x.x, x.y, x.z};
   double on[3];
 #pragma unroll
   for (int k = 0; k < 3; k++) {
-    const double reference = at.s.reference[at.atom.x][k], box = at.s.nm[k] * 0x1p32;
+    const double reference = at.s.reference[at.first][k], box = at.s.nm[k] * 0x1p32;
     double d = (double)units[k] * at.s.nm[k] - reference;
     d -= box * rint(d / box);
     on[k] = -at.p[k] * d;
     e.energy[0] += 0.5 * at.p[k] * d * d;
     e.virial[k] -= 0.5 * (reference + d) * on[k];
   }
-  tg_step_push(at, at.atom.x, on);
+  at.push(at.atom.x, on);
 }
 
-static __device__ __forceinline__ void tg_step_excluded(const tg_step_bonded_place& at,
-                                                        tg_step_bonded_sums& e) {
+template <typename place>
+static __device__ __forceinline__ void tg_step_excluded(const place& at, tg_step_bonded_sums& e) {
   double d[3];
-  const uint4 x = at.v.atom_x[at.atom.x], y = at.v.atom_x[at.atom.y];
+  const uint4 x = at.x(at.atom.x), y = at.x(at.atom.y);
   tg_step_apart(at.s, x, y, d);
   const double r2 = tg_step_dot(d, d);
   if (!(r2 < at.s.cutoff2)) return;
@@ -230,10 +246,10 @@ static __device__ __forceinline__ void tg_step_excluded(const tg_step_bonded_pla
   tg_step_push_pair(at, d, -2 * at.s.rf_k * qq, e);
 }
 
-static __device__ __forceinline__ int tg_step_kind_of(const tg_step_view& s, uint32_t item) {
+static __device__ __forceinline__ int tg_step_kind_of(const uint32_t* kind_start, uint32_t item) {
   int kind = 0;
 #pragma unroll
-  for (int k = 1; k < TG_DEVICE_KINDS; k++) kind += item >= s.kind_start[k];
+  for (int k = 1; k < TG_DEVICE_KINDS; k++) kind += item >= kind_start[k];
   return kind;
 }
 
@@ -249,26 +265,75 @@ static __device__ __forceinline__ void tg_step_add_sums(const tg_step_view& s, i
     tg_step_add_warp(to + TG_DEVICE_TERMS + i, __double2ll_rn(e.virial[i] * TG_MD_ENERGY_UNITS));
 }
 
+template <typename place>
+static __device__ __forceinline__ void tg_step_interact(const place& at, int kind,
+                                                        tg_step_bonded_sums& e) {
+  switch (kind) {
+    case TG_DEVICE_BOND: tg_step_bond_of(at, e); break;
+    case TG_DEVICE_ANGLE: tg_step_angle(at, e); break;
+    case TG_DEVICE_PROPER: tg_step_periodic(at, e); break;
+    case TG_DEVICE_RYCKAERT: tg_step_ryckaert(at, e); break;
+    case TG_DEVICE_IMPROPER: tg_step_improper(at, e); break;
+    case TG_DEVICE_IMPROPER_PERIODIC: tg_step_periodic(at, e); break;
+    case TG_DEVICE_PAIR_14: tg_step_pair_14(at, e); break;
+    case TG_DEVICE_RESTRAINT: tg_step_restraint(at, e); break;
+    default: tg_step_excluded(at, e); break;
+  }
+}
+
 /** The interaction of number `item` below `end`; whole warps call. */
 template <bool ENERGY>
 static __device__ __forceinline__ void tg_step_bonded(const tg_md_view& v, const tg_step_view& s,
                                                       uint32_t item, uint32_t end) {
   if (item >= end) return;
-  const int kind = tg_step_kind_of(s, item);
-  const tg_step_bonded_place at = {v, s, s.item[item], s.parameters[s.item_parameters[item]]};
+  const int kind = tg_step_kind_of(s.kind_start, item);
+  const int4 atom = s.item[item];
+  const tg_step_bonded_place at = {v, s, atom, s.parameters[s.item_parameters[item]], atom.x};
   tg_step_bonded_sums e = {};
-  if (at.atom.x >= 0) {
-    switch (kind) {
-      case TG_DEVICE_BOND: tg_step_bond_of(at, e); break;
-      case TG_DEVICE_ANGLE: tg_step_angle(at, e); break;
-      case TG_DEVICE_PROPER: tg_step_periodic(at, e); break;
-      case TG_DEVICE_RYCKAERT: tg_step_ryckaert(at, e); break;
-      case TG_DEVICE_IMPROPER: tg_step_improper(at, e); break;
-      case TG_DEVICE_IMPROPER_PERIODIC: tg_step_periodic(at, e); break;
-      case TG_DEVICE_PAIR_14: tg_step_pair_14(at, e); break;
-      case TG_DEVICE_RESTRAINT: tg_step_restraint(at, e); break;
-      default: tg_step_excluded(at, e); break;
-    }
+  if (at.atom.x >= 0) tg_step_interact(at, kind, e);
+  __syncwarp();
+  if (ENERGY) tg_step_add_sums(s, kind, e);
+}
+
+/* An atom's slot; -1: none is asked for. */
+static __device__ __forceinline__ int tg_step_slot_of(const tg_md_view& v, int atom) {
+  return atom < 0 ? -1 : (int)v.slot_of_atom[atom];
+}
+
+/* The slots of an interaction's atoms; false where the domain lacks one. It has all that are within
+ * the list radius of one at home: a bonded one must be, an excluded one beyond has no force. */
+static __device__ __forceinline__ bool tg_step_slots(const tg_md_view& v, const int4& atom,
+                                                     int kind, int4* slot) {
+  const int none = (int)TG_MD_NO_SLOT;
+  *slot = make_int4(tg_step_slot_of(v, atom.x), tg_step_slot_of(v, atom.y),
+                    tg_step_slot_of(v, atom.z), tg_step_slot_of(v, atom.w));
+  static_assert((int)TG_MD_NO_SLOT == -1, "no slot and no atom are the same");
+  const bool all = slot->x != none && (atom.y < 0 || slot->y != none) &&
+                   (atom.z < 0 || slot->z != none) && (atom.w < 0 || slot->w != none);
+  if (!all && kind != TG_DEVICE_EXCLUDED) atomicOr(v.trouble, TG_MD_BONDED_FAR);
+  return all;
+}
+
+/** The interaction of number `item` among those with a home atom, of a kind before end_kind; whole
+ * warps call. Energy and virial are counted where the first atom is at home. */
+template <bool ENERGY>
+static __device__ __forceinline__ void tg_step_bonded_home(const tg_md_view& v,
+                                                           const tg_step_view& s,
+                                                           const tg_step_home& home, uint32_t item,
+                                                           uint32_t end_kind) {
+  const tg_step_home_counts& count = *home.count;
+  if (item >= count.kind_start[end_kind]) return;
+  const int kind = tg_step_kind_of(count.kind_start, item);
+  const uint32_t place = item - count.kind_start[kind];
+  tg_step_bonded_sums e = {};
+  if (place < count.kind[kind]) {
+    const int number = home.item[s.kind_start[kind] + place];
+    const int4 atom = s.item[number];
+    const int home_slots = (int)(v.totals->home_clusters * TG_MD_CLUSTER);
+    tg_step_bonded_slots at = {v,      s,         {}, s.parameters[s.item_parameters[number]],
+                               atom.x, home_slots};
+    if (tg_step_slots(v, atom, kind, &at.atom)) tg_step_interact(at, kind, e);
+    if (at.atom.x >= home_slots) e = {};
   }
   __syncwarp();
   if (ENERGY) tg_step_add_sums(s, kind, e);

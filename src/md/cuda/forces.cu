@@ -32,6 +32,7 @@ typedef struct row_energies {
 /* What a warp works on: addresses are in shared memory. */
 typedef struct row_place {
   uint32_t cluster, count;
+  uint32_t home_slots; /* of many domains: halo atoms are beyond */
   uint4 centre;
   uint32_t atoms; /* float4[8]: relative to the centre, nm; charge in units of force */
   uint32_t lj;
@@ -69,28 +70,31 @@ static __device__ __forceinline__ void add_force(const tg_md_view& v, uint32_t s
   atomicAdd(v.force_z + slot, __float2int_rn(z));
 }
 
-/* Energies and virial of one pair. scale: the force over the distance. */
+/* Energies and virial of one pair. scale: the force over the distance. share: 1, or 1/2 where the
+ * other half is in another domain's sums; pairs: 1, or of many domains in halves. */
 static __device__ __forceinline__ void add_pair(const tg_md_constants& c, float2 lj, float inverse6,
                                                 float coulomb, float scale, const float d[3],
-                                                row_energies* e) {
-  e->lj += (1 / 12.F) * lj.y * (inverse6 * inverse6 - c.edge6 * c.edge6) -
-           (1 / 6.F) * lj.x * (inverse6 - c.edge6);
-  e->coulomb += coulomb;
+                                                float share, int pairs, row_energies* e) {
+  e->lj += share * ((1 / 12.F) * lj.y * (inverse6 * inverse6 - c.edge6 * c.edge6) -
+                    (1 / 6.F) * lj.x * (inverse6 - c.edge6));
+  e->coulomb += share * coulomb;
+  scale *= share;
   e->virial[0] += scale * d[0] * d[0];
   e->virial[1] += scale * d[1] * d[1];
   e->virial[2] += scale * d[2] * d[2];
   e->virial[3] += scale * d[0] * d[1];
   e->virial[4] += scale * d[0] * d[2];
   e->virial[5] += scale * d[1] * d[2];
-  e->pairs++;
+  e->pairs += pairs;
 }
 
 /* One atom of the list, p with charge, with the row's atoms, of which the first LJ have that. lj:
- * the table's row for its type. on: the force on it. */
-template <bool ENERGY, int LJ>
+ * the table's row for its type. on: the force on it. home: it is this domain's. */
+template <bool ENERGY, int LJ, bool MANY>
 static __device__ __forceinline__ void pairs_of(const tg_md_constants& c, const row_place& r,
                                                 const float4& p, uint32_t lj, uint32_t mask,
-                                                row_forces& f, float (&on)[3], row_energies& e) {
+                                                bool home, row_forces& f, float (&on)[3],
+                                                row_energies& e) {
   float4 two = {};
 #pragma unroll
   for (int k = 0; k < TG_MD_CLUSTER; k++) {
@@ -113,7 +117,9 @@ static __device__ __forceinline__ void pairs_of(const tg_md_constants& c, const 
       on[0] -= scale * d[0];
       on[1] -= scale * d[1];
       on[2] -= scale * d[2];
-      if (ENERGY) add_pair(c, own, inverse6, qq * (inverse + c.rf_k * r2 - c.rf_c), scale, d, &e);
+      if (ENERGY)
+        add_pair(c, own, inverse6, qq * (inverse + c.rf_k * r2 - c.rf_c), scale, d,
+                 !MANY || home ? 1.F : 0.5F, MANY && home ? 2 : 1, &e);
     }
   }
 }
@@ -126,7 +132,7 @@ typedef struct row_start {
 } row_start;
 
 /* A warp's row. Atoms are loaded one turn ahead, entries two. */
-template <bool ENERGY, int LJ>
+template <bool ENERGY, int LJ, bool MANY>
 static __device__ __forceinline__ void pairs_of_row(const tg_md_constants& c, const tg_md_view& v,
                                                     const row_place& r, const row_start& start,
                                                     row_forces& f, row_energies& e) {
@@ -145,8 +151,9 @@ static __device__ __forceinline__ void pairs_of_row(const tg_md_constants& c, co
     entry = next;
     if (at + 64 < r.count) next = list[at + 64];
     float on[3] = {0, 0, 0};
-    pairs_of<ENERGY, LJ>(c, r, p, lj, now, f, on, e);
-    add_force(v, now >> 8, on[0], on[1], on[2]);
+    const bool home = !MANY || now >> 8 < r.home_slots;
+    pairs_of<ENERGY, LJ, MANY>(c, r, p, lj, now, home, f, on, e);
+    if (home) add_force(v, now >> 8, on[0], on[1], on[2]);
   }
 }
 
@@ -218,10 +225,11 @@ typedef struct bonded_share {
 /* From positions and the pruned list to forces (and energies). Launch: a warp a row; 6 blocks a
  * multiprocessor; bound by instructions issued. What a row begins with is loaded before
  * it is known whether there is one, so that latencies overlap. */
-template <bool ENERGY>
+template <bool ENERGY, bool MANY>
 static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
-           const __grid_constant__ bonded_share bonded) {
+           const __grid_constant__ bonded_share bonded,
+           const __grid_constant__ tg_step_homes_of<MANY> homes) {
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t turn = blockIdx.x / bonded.period;
@@ -229,14 +237,19 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   if (is_bonded) {
     tg_launch_wait();
     tg_launch_next();
-    tg_step_bonded<ENERGY>(v, steps, turn * THREADS + threadIdx.x, bonded.end);
+    if constexpr (MANY)
+      tg_step_bonded_home<ENERGY>(v, steps, homes.item[blockIdx.z], turn * THREADS + threadIdx.x,
+                                  bonded.end);
+    else
+      tg_step_bonded<ENERGY>(v, steps, turn * THREADS + threadIdx.x, bonded.end);
     return;
   }
   extern __shared__ __align__(16) char tables[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   row_place r;
   r.cluster = (blockIdx.x - min(turn + 1, bonded.blocks)) * TG_MD_WARPS + warp;
-  const uint32_t clusters = v.totals->clusters;
+  const uint32_t clusters = v.totals->home_clusters;
+  r.home_slots = clusters * TG_MD_CLUSTER;
   const uint32_t* list = v.list[1] + (size_t)r.cluster * v.row_room[1] + lane;
   const uint32_t own = r.cluster * TG_MD_CLUSTER + lane % TG_MD_CLUSTER;
   const uint32_t type_row = v.row[own];
@@ -259,9 +272,9 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   row_forces f = {};
   row_energies e = {};
   if (r.centre.w >> 8 <= LJ_FEW)
-    pairs_of_row<ENERGY, LJ_FEW>(c, v, r, start, f, e);
+    pairs_of_row<ENERGY, LJ_FEW, MANY>(c, v, r, start, f, e);
   else
-    pairs_of_row<ENERGY, TG_MD_CLUSTER>(c, v, r, start, f, e);
+    pairs_of_row<ENERGY, TG_MD_CLUSTER, MANY>(c, v, r, start, f, e);
   add_row(v, r.cluster, f);
   if (ENERGY) add_energies(v, e);
 }
@@ -283,26 +296,42 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
                    "use the backend omp",
                    device, md->views.all.type_count,
                    (most / TG_MD_WARPS - (int)ATOM_BYTES) / TG_MD_ROW_BYTES);
-  TG_TRY(tg_cuda_status(
-      cudaFuncSetAttribute(forces<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
-      device, "asking for shared memory"));
-  return tg_cuda_status(
-      cudaFuncSetAttribute(forces<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
-      device, "asking for shared memory");
+  for (const void* kernel : {(const void*)forces<true, false>, (const void*)forces<false, false>,
+                             (const void*)forces<true, true>, (const void*)forces<false, true>})
+    TG_TRY(tg_cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+        device, "asking for shared memory"));
+  return TG_OK;
 }
 
-tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps, bool early,
-                               bool energy, bool full) {
-  const uint32_t end = steps->kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID];
-  bonded_share share = {tg_md_blocks(end, THREADS), 1, end};
-  const uint32_t blocks = share.blocks + md->views.item[0].cluster_capacity / TG_MD_WARPS;
+/* Interactions up to which kind there is room for; of many domains `end` is a kind. */
+static bonded_share share_of(const tg_device_md* md, const tg_step_view* steps,
+                             const tg_step_homes* homes, bool full) {
+  const int kind = full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID;
+  if (!tg_md_is_many(md))
+    return {tg_md_blocks(steps->kind_start[kind], THREADS), 1, steps->kind_start[kind]};
+  return {homes ? tg_md_blocks(homes->item_room[full], THREADS) : 0, 1, (uint32_t)kind};
+}
+
+tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps,
+                               const tg_step_homes* homes, bool early, bool energy, bool full) {
+  bonded_share share = share_of(md, steps, homes, full);
+  const uint32_t blocks = share.blocks + md->views.item[0].row_capacity / TG_MD_WARPS;
   if (share.blocks > 0) share.period = blocks / share.blocks;
-  return tg_launch(md, energy ? forces<true> : forces<false>,
-                   dim3(blocks, 1, (unsigned)md->domain_count), THREADS, shared_bytes(md),
-                   md->stream, early, "computing forces", md->views, *steps, share);
+  const dim3 grid(blocks, 1, (unsigned)md->domain_count);
+  const char* what = "computing forces";
+  if (tg_md_is_many(md)) {
+    const tg_step_homes none = {};
+    return tg_launch(md, energy ? forces<true, true> : forces<false, true>, grid, THREADS,
+                     shared_bytes(md), md->stream, early, what, md->views, *steps, share,
+                     homes ? *homes : none);
+  }
+  return tg_launch(md, energy ? forces<true, false> : forces<false, false>, grid, THREADS,
+                   shared_bytes(md), md->stream, early, what, md->views, *steps, share,
+                   tg_step_homes_of<false>{});
 }
 
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy) {
   const tg_step_view none = {};
-  return tg_step_queue_forces(md, &none, false, want_energy, want_energy);
+  return tg_step_queue_forces(md, &none, nullptr, false, want_energy, want_energy);
 }

@@ -63,7 +63,7 @@ static __device__ __forceinline__ void append(row_writer& w, bool keep, uint32_t
 /* Pads the row to whole warps; returns its length. */
 static __device__ uint32_t finish(const tg_md_view& v, row_writer& w, uint32_t cluster) {
   if (w.count > w.room) {
-    if (threadIdx.x % 32 == 0) atomicOr(&v.totals->trouble, TG_MD_LIST_FULL);
+    if (threadIdx.x % 32 == 0) atomicOr(v.trouble, TG_MD_LIST_FULL);
     w.count = w.room;
   }
   const uint32_t whole = (w.count + 31) / 32 * 32, at = w.count + threadIdx.x % 32;
@@ -90,6 +90,7 @@ static __device__ uint64_t load_partners(const tg_md_view& v, uint32_t cluster, 
     const uint32_t atom = (uint32_t)v.atom[cluster * TG_MD_CLUSTER + k];
     for (uint32_t e = v.exclusion_start[atom] + lane % 4; e < v.exclusion_start[atom + 1]; e += 4) {
       const uint32_t slot = v.slot_of_atom[v.exclusion[e]];
+      if (slot == TG_MD_NO_SLOT) continue; /* further than a list radius */
       const uint32_t at = atomicAdd(&s->partner_count, 1);
       if (at < TG_MD_PARTNERS) s->partner[at] = slot << 8 | 1U << k;
       with |= 1ULL << (slot / TG_MD_CLUSTER % 64);
@@ -97,7 +98,7 @@ static __device__ uint64_t load_partners(const tg_md_view& v, uint32_t cluster, 
   }
   for (int step = 1; step < 32; step *= 2) with |= __shfl_xor_sync(~0U, with, step);
   if (lane == 0 && s->partner_count > TG_MD_PARTNERS) {
-    atomicOr(&v.totals->trouble, TG_MD_PARTNERS_FULL);
+    atomicOr(v.trouble, TG_MD_PARTNERS_FULL);
     s->partner_count = TG_MD_PARTNERS;
   }
   __syncwarp();
@@ -157,17 +158,20 @@ static __device__ __forceinline__ uint32_t not_above(const tg_md_view& v, uint32
 }
 
 /* The column's clusters that may be within reach of the row's in z, given how far the column is in
- * x and y; of its own column, those from the row's own on. */
+ * x and y; of its own column, at home, those from the row's own on. */
+template <bool HALO>
 static __device__ __forceinline__ runs runs_of(const tg_md_constants& c, const tg_md_view& v,
-                                               const row_search& r, uint32_t column, float gap2) {
-  const uint32_t first = v.slab_cluster[column * v.slabs];
-  const uint32_t end = v.slab_cluster[(column + 1) * v.slabs];
+                                               const row_search& r, uint32_t column, uint32_t sheet,
+                                               float gap2) {
+  const uint32_t at = HALO ? sheet * v.columns[0] * v.columns[1] + column : column;
+  const uint32_t first = v.slab_cluster[at * v.slabs];
+  const uint32_t end = v.slab_cluster[(at + 1) * v.slabs];
   const float reach2 = c.list_radius * c.list_radius * 1.0001F;
   const float radius = sqrtf(reach2 - gap2) + r.half.z + 1e-4F;
   runs out = {{first, first}, {end, first}};
   if (radius < c.half_box[2]) {
     const uint32_t units = (uint32_t)(radius / c.nm[2]);
-    const uint32_t low = r.centre.z - units, high = r.centre.z + units;
+    const uint32_t height = r.centre.z - v.origin, low = height - units, high = height + units;
     /* the one before the first that begins above low may still reach into it */
     const uint32_t begun = not_above(v, first, end, low);
     const uint32_t from = first + (begun > 0 ? begun - 1 : 0);
@@ -178,14 +182,15 @@ static __device__ __forceinline__ runs runs_of(const tg_md_constants& c, const t
     else if (to <= from)
       out.end[1] = to;
   }
-  if (column == __float_as_uint(r.half.w)) {
+  if (!HALO && column == __float_as_uint(r.half.w)) {
     for (int i = 0; i < 2; i++) out.first[i] = max(out.first[i], r.cluster);
   }
   return out;
 }
 
 /* The column that is number t around the row's, in the order of x, then y; false where its clusters
- * are not this row's. */
+ * are not this row's. At home only the forward ones are. */
+template <bool HALO>
 static __device__ __forceinline__ bool column_around(const tg_md_constants& c, const tg_md_view& v,
                                                      const row_search& r, uint32_t t,
                                                      uint32_t* column, float* gap2) {
@@ -193,11 +198,13 @@ static __device__ __forceinline__ bool column_around(const tg_md_constants& c, c
   const uint32_t cx = own / ny, cy = own % ny;
   const uint32_t below = min(v.range[1], (ny - 1) / 2);
   const uint32_t width = below + min(v.range[1], ny / 2) + 1;
-  const uint32_t dx = t / width, bx = cx + dx < nx ? cx + dx : cx + dx - nx;
+  const uint32_t behind = HALO ? min(v.range[0], (nx - 1) / 2) : 0, dx = t / width;
+  const uint32_t ax = cx + nx - behind + dx;
+  const uint32_t bx = ax >= 2 * nx ? ax - 2 * nx : ax >= nx ? ax - nx : ax;
   const uint32_t by = (cy + ny - below + t % width) % ny;
-  if (dx > min(v.range[0], nx / 2)) return false;
+  if (dx > behind + min(v.range[0], nx / 2)) return false;
   *column = bx * ny + by;
-  if (*column != own && !is_forward(v, cx, cy, bx, by)) return false;
+  if (!HALO && *column != own && !is_forward(v, cx, cy, bx, by)) return false;
   const float x = column_gap(r.centre.x, r.half.x, bx, nx, c.nm[0]);
   const float y = column_gap(r.centre.y, r.half.y, by, ny, c.nm[1]);
   *gap2 = x * x + y * y;
@@ -207,15 +214,17 @@ static __device__ __forceinline__ bool column_around(const tg_md_constants& c, c
 /* Clusters of 32 columns, one a lane, into the queue, or of as many columns as it has room for:
  * where atoms stand dense, or columns are wide, that is not all. Returns how many clusters; *taken:
  * of how many columns. */
+template <bool HALO>
 static __device__ __forceinline__ uint32_t queue_columns(const tg_md_constants& c,
                                                          const tg_md_view& v, const row_search& r,
-                                                         uint32_t base, uint32_t* queue,
-                                                         uint32_t* taken) {
+                                                         uint32_t base, uint32_t sheet,
+                                                         uint32_t* queue, uint32_t* taken) {
   const uint32_t lane = threadIdx.x % 32;
   uint32_t column = 0, count = 0;
   float gap2 = 0;
   runs of = {};
-  if (column_around(c, v, r, base + lane, &column, &gap2)) of = runs_of(c, v, r, column, gap2);
+  if (column_around<HALO>(c, v, r, base + lane, &column, &gap2))
+    of = runs_of<HALO>(c, v, r, column, sheet, gap2);
   for (int i = 0; i < 2; i++) count += of.end[i] > of.first[i] ? of.end[i] - of.first[i] : 0;
   uint32_t sum = count;
   for (uint32_t step = 1; step < 32; step *= 2) {
@@ -224,7 +233,7 @@ static __device__ __forceinline__ uint32_t queue_columns(const tg_md_constants& 
   }
   *taken = __popc(__ballot_sync(~0U, sum <= TG_MD_QUEUE)); /* sums grow from lane to lane */
   if (*taken == 0) {
-    if (lane == 0) atomicOr(&v.totals->trouble, TG_MD_QUEUE_FULL);
+    if (lane == 0) atomicOr(v.trouble, TG_MD_QUEUE_FULL);
     *taken = 1;
     return 0;
   }
@@ -286,8 +295,27 @@ static __device__ __forceinline__ void append_near(const tg_md_constants& c, con
   }
 }
 
+/* What is near in a sheet. */
+template <bool HALO>
+static __device__ __forceinline__ void search_sheet(const tg_md_constants& c, const tg_md_view& v,
+                                                    const row_search& r, const row_atoms& a,
+                                                    uint32_t sheet, search_scratch* s,
+                                                    row_writer& w) {
+  const uint32_t behind = HALO ? min(v.range[0], (v.columns[0] - 1) / 2) : 0;
+  const uint32_t around =
+      (behind + min(v.range[0], v.columns[0] / 2) + 1) *
+      (min(v.range[1], (v.columns[1] - 1) / 2) + min(v.range[1], v.columns[1] / 2) + 1);
+  for (uint32_t base = 0, taken; base < around; base += taken) {
+    const uint32_t queued = queue_columns<HALO>(c, v, r, base, sheet, s->queue, &taken);
+    const uint32_t near = keep_near(c, v, r, queued, s->queue);
+    append_near(c, v, r, a, s, near, w);
+    __syncwarp();
+  }
+}
+
 /* From clusters to rows of the list. Launch: a warp a row; bound by instructions, most of them
  * distances of atoms. */
+template <bool MANY>
 static __global__ void __launch_bounds__(THREADS, 6)
     search(const __grid_constant__ tg_md_views views) {
   const tg_md_constants& c = views.all;
@@ -296,22 +324,16 @@ static __global__ void __launch_bounds__(THREADS, 6)
   search_scratch* s = &scratch[threadIdx.x / 32];
   row_search r;
   r.cluster = blockIdx.x * TG_MD_WARPS + threadIdx.x / 32;
-  if (r.cluster >= v.totals->clusters) return;
+  if (r.cluster >= v.totals->home_clusters) return;
   r.centre = v.centre[r.cluster];
   r.half = v.half[r.cluster];
   r.atoms = r.centre.w & 0xFF;
   r.with_partners = load_partners(v, r.cluster, r.atoms, s);
   const row_atoms a = load_row(c, v, r.cluster, r.centre, r.atoms);
   row_writer w = {v.list[0] + (size_t)r.cluster * v.row_room[0], 0, v.row_room[0]};
-  const uint32_t around =
-      (min(v.range[0], v.columns[0] / 2) + 1) *
-      (min(v.range[1], (v.columns[1] - 1) / 2) + min(v.range[1], v.columns[1] / 2) + 1);
-  for (uint32_t base = 0, taken; base < around; base += taken) {
-    const uint32_t queued = queue_columns(c, v, r, base, s->queue, &taken);
-    const uint32_t near = keep_near(c, v, r, queued, s->queue);
-    append_near(c, v, r, a, s, near, w);
-    __syncwarp();
-  }
+  search_sheet<false>(c, v, r, a, 0, s, w);
+  if (MANY)
+    for (uint32_t sheet = 1; sheet < v.sheets; sheet++) search_sheet<true>(c, v, r, a, sheet, s, w);
   const uint32_t count = finish(v, w, r.cluster);
   if (threadIdx.x % 32 == 0) v.count[0][r.cluster] = count;
 }
@@ -323,7 +345,7 @@ static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ 
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t cluster = blockIdx.x * TG_MD_WARPS + threadIdx.x / 32;
   const uint32_t* from = v.list[0] + (size_t)cluster * v.row_room[0] + threadIdx.x % 32;
-  const uint32_t clusters = v.totals->clusters;
+  const uint32_t clusters = v.totals->home_clusters;
   uint32_t entry = from[0], next = from[32];
   const uint32_t count = cluster < clusters ? v.count[0][cluster] : 0;
   const uint4 centre = v.centre[cluster];
@@ -344,11 +366,14 @@ static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ 
 }
 
 static dim3 rows(const tg_device_md* md) {
-  return dim3(md->views.item[0].cluster_capacity / TG_MD_WARPS, 1, (unsigned)md->domain_count);
+  return dim3(md->views.item[0].row_capacity / TG_MD_WARPS, 1, (unsigned)md->domain_count);
 }
 
 tg_status tg_md_queue_list(tg_device_md* md) {
-  search<<<rows(md), THREADS, 0, md->stream>>>(md->views);
+  if (tg_md_is_many(md))
+    search<true><<<rows(md), THREADS, 0, md->stream>>>(md->views);
+  else
+    search<false><<<rows(md), THREADS, 0, md->stream>>>(md->views);
   return tg_md_queued(md, "searching pairs");
 }
 

@@ -58,7 +58,7 @@ static __device__ void write_record(const tg_step_view& s, const taken& t, long 
                    t.move[i] / TG_MD_ENERGY_UNITS;
     r->kinetic[i] = 0.5 * (state->kinetic_old[i] + kinetic);
   }
-  r->pairs = (long long)t.pair[PAIR_TERMS - 1];
+  r->pairs = (long long)t.pair[PAIR_TERMS - 1] / s.pair_halves;
   r->deviation_squares = t.move[6] / TG_STEP_DEVIATION_UNITS;
   r->heat = 0;
   for (int g = 0; g < s.thermostat->temperature_count; g++) r->heat += state->given[g];
@@ -147,7 +147,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static __device__ __forceinline__ bool in_trouble(const tg_md_view& v, const tg_step_view& s) {
-  return v.totals->trouble != 0 || s.state->fast_atom != ~0ULL || s.state->bad_group != ~0ULL;
+  return *v.trouble != 0 || s.state->fast_atom != ~0ULL || s.state->bad_group != ~0ULL;
 }
 
 /* From the state to its copy, unless it has gone bad. Launch: a thread an atom; bound by memory. */
@@ -163,14 +163,17 @@ static __global__ void keep(const __grid_constant__ tg_md_view v,
   s.kept_v[i] = s.v[i];
 }
 
-static __global__ void frame(const __grid_constant__ tg_md_view v,
+static __global__ void frame(const __grid_constant__ tg_md_views views,
                              const __grid_constant__ tg_step_view s) {
   const uint32_t i = blockIdx.x * COPY_THREADS + threadIdx.x;
-  if (i >= v.atom_count) return;
+  if (i >= views.item[0].atom_count) return;
+  const uint32_t domain = views.grid.domains > 1 ? views.item[0].owner[i] - views.grid.first : 0;
+  const tg_md_view& v = views.item[domain];
   s.frame_x[i] = v.atom_x[i];
   s.frame_v[i] = s.v[i];
-  int force[3];
-  tg_step_read_force(v, v.slot_of_atom[i], force);
+  int force[3] = {0, 0, 0};
+  const uint32_t slot = v.slot_of_atom[i];
+  if (slot != TG_MD_NO_SLOT) tg_step_read_force(v, slot, force);
   for (size_t d = 0; d < 3; d++) s.frame_f[3 * (size_t)i + d] = force[d];
 }
 
@@ -180,7 +183,7 @@ static __global__ void end_stretch(const __grid_constant__ tg_md_view v,
   r->record_count = s.state->record_count;
   r->fast_atom = s.state->fast_atom;
   r->bad_group = s.state->bad_group;
-  r->lists = v.totals->trouble;
+  r->lists = *v.trouble;
   s.state->base += count;
 }
 
@@ -198,7 +201,7 @@ tg_status tg_step_queue_keep(const tg_device_md* md, const tg_step_view* s, cuda
 
 tg_status tg_step_queue_frame(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream) {
   const tg_md_view* v = &md->views.item[0];
-  frame<<<tg_md_blocks(v->atom_count, COPY_THREADS), COPY_THREADS, 0, stream>>>(*v, *s);
+  frame<<<tg_md_blocks(v->atom_count, COPY_THREADS), COPY_THREADS, 0, stream>>>(md->views, *s);
   return tg_md_queued(md, "keeping a frame");
 }
 

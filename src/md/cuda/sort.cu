@@ -7,15 +7,22 @@
  * 3. scatter: atoms into their bins.
  * 4. sort: in each bin by height, then number, by counting who comes before: the clusters depend on
  *    positions and numbers alone, not on who claimed first.
- * 5. fill_slots: each slot takes its atom; in a cluster atoms with LJ come first, fillers last. */
-#include "md/cuda/state.cuh"
+ * 5. fill_slots: each slot takes its atom; in a cluster atoms with LJ come first, fillers last.
+ *
+ * Of many domains each does this with the atoms that it has, sheet by sheet (state.cuh), so that
+ * its home clusters come first; and tells the owners of its halo atoms where it has them. */
+#include "md/cuda/domains.cuh"
 
 enum { THREADS = 256, SCAN_THREADS = 1024, SCAN_EACH = 4 };
 
 static __device__ __forceinline__ uint32_t bin_of(const tg_md_view& v, const uint4& x) {
   const uint32_t column = __umulhi(x.x, v.columns[0]) * v.columns[1] + __umulhi(x.y, v.columns[1]);
   const uint32_t bins = v.slabs * v.bins;
-  return column * bins + __umulhi(x.z, bins);
+  return column * bins + __umulhi(x.z - v.origin, bins);
+}
+
+static __device__ __forceinline__ uint32_t slabs_of_sheet(const tg_md_view& v) {
+  return v.columns[0] * v.columns[1] * v.slabs;
 }
 
 /* From positions to ranks in bins. Launch: a thread an atom; bound by atomics. */
@@ -23,6 +30,21 @@ static __global__ void __launch_bounds__(THREADS) count(const __grid_constant__ 
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
   if (i < v.atom_count) v.rank[i] = atomicAdd(v.bin_count + bin_of(v, v.atom_x[i]), 1);
+}
+
+/* The same of the atoms that a domain has. */
+static __global__ void __launch_bounds__(THREADS)
+    count_domain(const __grid_constant__ tg_md_views views) {
+  const tg_md_view& v = views.item[blockIdx.z];
+  const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+  if (i >= v.atom_count) return;
+  const uint4 x = v.atom_x[i];
+  const uint32_t sheet = tg_md_sheet_of(views, v, i, x);
+  v.slot_of_atom[i] = TG_MD_NO_SLOT;
+  v.rank[i] = TG_MD_NO_SLOT;
+  if (sheet == v.sheets) return;
+  const uint32_t bin = sheet * slabs_of_sheet(v) * v.bins + bin_of(v, x);
+  v.rank[i] = atomicAdd(v.bin_count + bin, 1) | sheet << TG_MD_SHEET_SHIFT;
 }
 
 /* The sum of what the block's earlier threads have, and that of all in *whole. */
@@ -46,10 +68,39 @@ static __device__ uint32_t scan_block(uint32_t mine, uint32_t* warp_sum, uint32_
   return sum - mine + (warp > 0 ? left : 0);
 }
 
+/* Whether the column's slabs are filled as one. Halo clusters may be as high as they like: they
+ * have no rows. */
+static __device__ __forceinline__ bool is_whole(const tg_md_view& v, uint32_t column) {
+  const uint32_t bins = v.slabs * v.bins;
+  return column >= v.columns[0] * v.columns[1] ||
+         v.bin_atom[(column + 1) * bins] - v.bin_atom[column * bins] >= v.dense;
+}
+
+/* Where the atoms end that a slab's clusters have. */
+static __device__ __forceinline__ uint32_t end_of(const tg_md_view& v, uint32_t slab) {
+  if (v.slabs == 1) return v.bin_atom[(slab + 1) * v.bins];
+  const uint32_t column = slab / v.slabs;
+  if (!is_whole(v, column)) return v.bin_atom[(slab + 1) * v.bins];
+  return v.bin_atom[(slab % v.slabs == 0 ? (column + 1) * v.slabs : slab) * v.bins];
+}
+
 /* Whole clusters of a slab. */
 static __device__ __forceinline__ uint32_t clusters_of(const tg_md_view& v, uint32_t slab) {
-  const uint32_t atoms = v.bin_atom[(slab + 1) * v.bins] - v.bin_atom[slab * v.bins];
+  const uint32_t atoms = end_of(v, slab) - v.bin_atom[slab * v.bins];
   return (atoms + TG_MD_CLUSTER - 1) / TG_MD_CLUSTER;
+}
+
+/* One domain has room for every cluster there can be: each slab's last is counted in it. */
+static __device__ void end_scan(const tg_md_view& v, uint32_t clusters, uint32_t home_clusters) {
+  tg_md_totals* t = v.totals;
+  const bool full = clusters > v.cluster_capacity || home_clusters > v.row_capacity;
+  if (full) atomicOr(v.trouble, TG_MD_DOMAIN_FULL);
+  t->clusters = full ? 0 : clusters;
+  t->home_clusters = full ? 0 : home_clusters;
+  for (int d = 0; d < 3; d++) { /* for the next search */
+    t->low[d] = INT32_MAX;
+    t->high[d] = INT32_MIN;
+  }
 }
 
 /* From counts to where bins and slabs begin; the counts become 0. Launch: one block a domain, which
@@ -58,7 +109,7 @@ static __global__ void __launch_bounds__(SCAN_THREADS)
     scan(const __grid_constant__ tg_md_views views) {
   const tg_md_view& v = views.item[blockIdx.z];
   __shared__ uint32_t warp_sum[SCAN_THREADS / 32];
-  const uint32_t slabs = v.columns[0] * v.columns[1] * v.slabs, bins = slabs * v.bins;
+  const uint32_t slabs = v.sheets * slabs_of_sheet(v), bins = slabs * v.bins;
   uint32_t before = 0, whole;
   for (uint32_t base = 0; base < bins; base += SCAN_THREADS * SCAN_EACH) {
     const uint32_t first = base + threadIdx.x * SCAN_EACH;
@@ -85,10 +136,9 @@ static __global__ void __launch_bounds__(SCAN_THREADS)
     if (slab < slabs) v.slab_cluster[slab] = at;
     before += whole;
   }
-  if (threadIdx.x != 0) return;
-  v.slab_cluster[slabs] = before;
-  v.totals->clusters =
-      before; /* no more than there is room for: each slab's last is counted in it */
+  if (threadIdx.x == 0) v.slab_cluster[slabs] = before;
+  __syncthreads();
+  if (threadIdx.x == 0) end_scan(v, before, v.slab_cluster[slabs_of_sheet(v)]);
 }
 
 /* From atoms to bins. Launch: a thread an atom; bound by scattered stores. */
@@ -98,7 +148,13 @@ static __global__ void __launch_bounds__(THREADS)
   const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
   if (i >= v.atom_count) return;
   const uint4 x = v.atom_x[i];
-  v.key[v.bin_atom[bin_of(v, x)] + v.rank[i]] = (uint64_t)x.z << 32 | i;
+  uint32_t rank = v.rank[i], bin = bin_of(v, x);
+  if (v.sheets > 1) {
+    if (rank == TG_MD_NO_SLOT) return;
+    bin += (rank >> TG_MD_SHEET_SHIFT) * slabs_of_sheet(v) * v.bins;
+    rank &= (1U << TG_MD_SHEET_SHIFT) - 1;
+  }
+  v.key[v.bin_atom[bin] + rank] = (uint64_t)(x.z - v.origin) << 32 | i;
 }
 
 /* In each bin, from any order to that of keys. Launch: a warp a bin; bound by instructions, the
@@ -106,7 +162,7 @@ static __global__ void __launch_bounds__(THREADS)
 static __global__ void __launch_bounds__(THREADS) sort(const __grid_constant__ tg_md_views views) {
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t bin = (blockIdx.x * THREADS + threadIdx.x) / 32;
-  if (bin >= v.columns[0] * v.columns[1] * v.slabs * v.bins) return;
+  if (bin >= v.sheets * slabs_of_sheet(v) * v.bins) return;
   const uint32_t first = v.bin_atom[bin], end = v.bin_atom[bin + 1];
   for (uint32_t i = first + threadIdx.x % 32; i < end; i += 32) {
     const uint64_t own = v.key[i];
@@ -118,7 +174,7 @@ static __global__ void __launch_bounds__(THREADS) sort(const __grid_constant__ t
 }
 
 static __device__ uint32_t slab_of(const tg_md_view& v, uint32_t cluster) {
-  uint32_t low = 0, high = v.columns[0] * v.columns[1] * v.slabs;
+  uint32_t low = 0, high = v.sheets * slabs_of_sheet(v);
   while (high - low > 1) {
     const uint32_t middle = (low + high) / 2;
     const bool after = v.slab_cluster[middle] <= cluster;
@@ -138,11 +194,12 @@ static __device__ uint32_t most_of_8(uint32_t a) {
   return a;
 }
 
-/* The box around a cluster's atoms, which do not cross the periodic box's faces. */
+/* The box around a cluster's atoms, which do not cross the periodic box's faces, nor in z the
+ * domain's origin. */
 static __device__ void bound(const tg_md_constants& c, const tg_md_view& v, uint32_t cluster,
-                             uint32_t column, bool real, const uint4& x, uint32_t atoms,
-                             uint32_t with_lj) {
-  const uint32_t at[3] = {x.x, x.y, x.z};
+                             uint32_t column, bool has_row, bool real, const uint4& x,
+                             uint32_t atoms, uint32_t with_lj) {
+  const uint32_t at[3] = {x.x, x.y, x.z - v.origin};
   uint32_t centre[3];
   float half[3];
   uint32_t bottom = 0;
@@ -158,9 +215,15 @@ static __device__ void bound(const tg_md_constants& c, const tg_md_view& v, uint
   }
   if (threadIdx.x % TG_MD_CLUSTER != 0 || atoms == 0) return;
   v.bottom[cluster] = bottom;
-  v.centre[cluster] = make_uint4(centre[0], centre[1], centre[2], atoms | with_lj << 8);
+  v.centre[cluster] = make_uint4(centre[0], centre[1], centre[2] + v.origin, atoms | with_lj << 8);
   v.half[cluster] = make_float4(half[0], half[1], half[2], __uint_as_float(column));
-  if (wide) atomicOr(&v.totals->trouble, TG_MD_CLUSTER_WIDE);
+  if (wide && has_row) atomicOr(v.trouble, TG_MD_CLUSTER_WIDE);
+}
+
+/* Where this domain has another's atom. */
+static __device__ void tell_owner(const tg_md_view& v, uint32_t atom, uint32_t slot) {
+  v.send_slot[(size_t)v.domain * v.atom_count + atom] = slot;
+  atomicOr(v.send_mask + atom, 1U << v.domain);
 }
 
 /* From sorted atoms to slots and clusters. Launch: a thread a slot of all there is room for; bound
@@ -176,7 +239,7 @@ static __global__ void __launch_bounds__(THREADS)
   const uint32_t slab = used ? slab_of(v, cluster) : 0, lane = slot % TG_MD_CLUSTER;
   const uint32_t sorted =
       v.bin_atom[slab * v.bins] + (cluster - v.slab_cluster[slab]) * TG_MD_CLUSTER + lane;
-  const bool real = used && sorted < v.bin_atom[(slab + 1) * v.bins];
+  const bool real = used && sorted < end_of(v, slab);
   const uint32_t atom = real ? v.sorted[sorted] : 0;
   uint4 x = make_uint4(0, 0, 0, 0);
   uint32_t type = 0;
@@ -190,26 +253,35 @@ static __global__ void __launch_bounds__(THREADS)
   const uint32_t all = __ballot_sync(~0U, real) >> shift & 0xFF, below = (1U << lane) - 1;
   const uint32_t place = has_lj ? __popc(lj & below) : lane + __popc(lj & ~below);
   const uint32_t to = cluster * TG_MD_CLUSTER + place;
-  bound(c, v, cluster, slab / v.slabs, real, x, __popc(all), __popc(lj));
+  const bool at_home = cluster < v.totals->home_clusters;
+  bound(c, v, cluster, slab / v.slabs % (v.columns[0] * v.columns[1]), at_home, real, x,
+        __popc(all), __popc(lj));
   if (!used) return;
   v.x[to] = x;
   v.row[to] = (type & ~TG_MD_HAS_LJ) * TG_MD_ROW_BYTES;
   v.atom[to] = real ? (int32_t)atom : -1;
   if (real) v.slot_of_atom[atom] = to;
+  if (real && !at_home) tell_owner(v, atom, to);
 }
 
 static __global__ void place(const __grid_constant__ tg_md_views views) {
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-  if (i < v.atom_count) v.x[v.slot_of_atom[i]] = v.atom_x[i];
+  const uint32_t slot = i < v.atom_count ? v.slot_of_atom[i] : TG_MD_NO_SLOT;
+  if (slot != TG_MD_NO_SLOT) v.x[slot] = v.atom_x[i];
 }
 
 tg_status tg_md_queue_sort(tg_device_md* md) {
   const tg_md_view* v = &md->views.item[0];
   const unsigned z = (unsigned)md->domain_count;
-  const size_t bins = (size_t)v->columns[0] * v->columns[1] * v->slabs * v->bins;
+  const size_t bins = (size_t)v->columns[0] * v->columns[1] * v->slabs * v->bins * v->sheets;
   const dim3 atoms(tg_md_blocks(v->atom_count, THREADS), 1, z);
-  count<<<atoms, THREADS, 0, md->stream>>>(md->views);
+  if (tg_md_is_many(md)) {
+    TG_TRY(tg_md_queue_owners(md));
+    count_domain<<<atoms, THREADS, 0, md->stream>>>(md->views);
+  } else {
+    count<<<atoms, THREADS, 0, md->stream>>>(md->views);
+  }
   scan<<<dim3(1, 1, z), SCAN_THREADS, 0, md->stream>>>(md->views);
   scatter<<<atoms, THREADS, 0, md->stream>>>(md->views);
   sort<<<dim3(tg_md_blocks(bins * 32, THREADS), 1, z), THREADS, 0, md->stream>>>(md->views);

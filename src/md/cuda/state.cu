@@ -9,7 +9,6 @@
 #include <new>
 #include <vector>
 
-#include "base/units.h"
 #include "device/device.h"
 
 /* Where the next array begins in the one allocation; with memory NULL it only counts. */
@@ -25,20 +24,37 @@ static void carve(room* r, size_t count, T** out) {
   r->used += bytes;
 }
 
-static void carve_all(tg_device_md* md, room* r, size_t exclusions, bool excludes, uint32_t** start,
-                      uint32_t** partner, float2** lj) {
+/* What a card's domains share. */
+static void carve_card(tg_device_md* md, room* r, const tg_device_md_params* p) {
   tg_md_view* v = &md->views.item[0];
-  const size_t n = v->atom_count, clusters = v->cluster_capacity;
-  const size_t slots = clusters * TG_MD_CLUSTER,
-               slabs = (size_t)v->columns[0] * v->columns[1] * v->slabs;
-  const size_t bins = slabs * v->bins;
-  const size_t types = md->views.all.type_count;
+  const size_t n = v->atom_count, types = md->views.all.type_count;
+  const size_t exclusions = p->exclusion_start ? (size_t)p->exclusion_start[n] : 0;
+  uint32_t *start = nullptr, *partner = nullptr, *plane = nullptr;
+  float2* lj = nullptr;
   carve(r, n, &v->atom_x);
   carve(r, n, &v->atom_type);
+  carve(r, p->exclusion_start ? n + 1 : 0, &start);
+  carve(r, exclusions, &partner);
+  carve(r, types * types, &lj);
+  carve(r, (size_t)TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS, &v->energy);
+  carve(r, 1, &v->trouble);
+  v->exclusion_start = p->exclusion_start ? start : nullptr;
+  v->exclusion = partner;
+  md->views.all.lj = lj;
+  if (!tg_md_is_many(md)) return;
+  carve(r, n, &v->owner);
+  carve(r, n, &v->send_mask);
+  carve(r, n * md->views.grid.domains, &v->send_slot);
+  carve(r, (size_t)3 * TG_MD_MOST_DOMAINS, &plane);
+  md->views.grid.plane = plane;
+}
+
+static void carve_domain(tg_md_view* v, room* r) {
+  const size_t n = v->atom_count, clusters = v->cluster_capacity, rows = v->row_capacity;
+  const size_t slots = clusters * TG_MD_CLUSTER,
+               slabs = (size_t)v->columns[0] * v->columns[1] * v->slabs * v->sheets;
+  const size_t bins = slabs * v->bins;
   carve(r, n, &v->slot_of_atom);
-  carve(r, excludes ? n + 1 : 0, start);
-  carve(r, exclusions, partner);
-  carve(r, types * types, lj);
   carve(r, n, &v->rank);
   carve(r, n, &v->key);
   carve(r, n, &v->sorted);
@@ -54,39 +70,21 @@ static void carve_all(tg_device_md* md, room* r, size_t exclusions, bool exclude
   carve(r, clusters, &v->centre);
   carve(r, clusters, &v->half);
   for (int i = 0; i < 2; i++) {
-    carve(r, clusters * v->row_room[i], &v->list[i]);
-    carve(r, clusters, &v->count[i]);
+    carve(r, rows * v->row_room[i], &v->list[i]);
+    carve(r, rows, &v->count[i]);
   }
-  carve(r, (size_t)TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS, &v->energy);
   carve(r, 1, &v->totals);
 }
 
-/* Columns in which 8 atoms are about as high as wide, and the room for what follows from them. */
-static void choose_shapes(tg_device_md* md, const tg_device_md_params* p) {
-  tg_md_view* v = &md->views.item[0];
-  const double volume = p->box[0] * p->box[1] * p->box[2], liquid = 110; /* atoms a nm^3 */
-  const double density = (double)std::max<size_t>(p->atom_count, 1) / volume;
-  const double side = std::clamp(cbrt(TG_MD_CLUSTER / density), 0.05, 1.5);
-  for (int d = 0; d < 2; d++) {
-    v->columns[d] = (uint32_t)std::clamp(rint(p->box[d] / side), 1., 4096.);
-    v->range[d] = (uint32_t)ceil(p->list_radius / (p->box[d] / v->columns[d]));
-  }
-  v->slabs = density < 0.65 * liquid ? 3 : 1;
-  const uint32_t slabs = v->columns[0] * v->columns[1] * v->slabs;
-  v->bins = (uint32_t)std::max<size_t>(1, p->atom_count / 32 / slabs); /* a warp's worth of atoms */
-  v->cluster_capacity = (uint32_t)(p->atom_count / TG_MD_CLUSTER) + slabs;
-  v->cluster_capacity = (v->cluster_capacity + TG_MD_WARPS - 1) / TG_MD_WARPS * TG_MD_WARPS;
-  const double edge = std::max(side, 0.3);
-  const double radius[2] = {p->list_radius, p->inner_radius};
-  for (int i = 0; i < 2; i++) {
-    /* all atoms within the radius of a cube, of which a row has half: twice the room, for places
-     * that are denser than a liquid */
-    const double r = radius[i];
-    const double reach = edge * edge * edge + 6 * edge * edge * r + 3 * TG_PI * edge * r * r +
-                         4 / 3. * TG_PI * r * r * r;
-    const double wanted = std::max(density, liquid) * reach * (p->row_room > 0 ? p->row_room : 1);
-    const double most = std::min(wanted, (double)p->atom_count + 64);
-    v->row_room[i] = ((uint32_t)most / 32 + 2) * 32;
+static void carve_all(tg_device_md* md, room* r, const tg_device_md_params* p) {
+  tg_md_grid* g = &md->views.grid;
+  carve_card(md, r, p);
+  for (int d = md->domain_count - 1; d >= 0; d--) {
+    tg_md_view* v = &md->views.item[d];
+    *v = md->views.item[0];
+    v->domain = g->first + (uint32_t)d;
+    carve_domain(v, r);
+    g->x[v->domain] = v->x;
   }
 }
 
@@ -115,6 +113,7 @@ static tg_status upload(const tg_device_md* md, void* to, const void* from, size
 }
 
 static tg_status download(const tg_device_md* md, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return TG_OK;
   TG_TRY(tg_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, md->stream),
                         md->device, "copying from it"));
   return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "computing");
@@ -127,15 +126,36 @@ static bool has_lj(const tg_device_md_params* p, size_t type) {
   return false;
 }
 
-static tg_status fill_tables(tg_device_md* md, const tg_device_md_params* p, uint32_t* start,
-                             uint32_t* partner, float2* lj) {
+/* Bricks of equal size. */
+static tg_status fill_planes(tg_device_md* md) {
+  const tg_md_grid* g = &md->views.grid;
+  uint32_t plane[3][TG_MD_MOST_DOMAINS] = {};
+  for (int d = 0; d < 3; d++)
+    for (uint32_t k = 0; k < g->count[d]; k++)
+      plane[d][k] = (uint32_t)(((uint64_t)k << 32) / g->count[d]);
+  for (int i = 0; i < md->domain_count; i++) {
+    tg_md_view* v = &md->views.item[i];
+    const uint32_t c = v->domain % g->count[2], width = (uint32_t)(0x100000000U / g->count[2]);
+    v->origin = g->count[2] > 1 ? plane[2][c] + width / 2 + 0x80000000U : 0;
+    tg_md_totals totals = {};
+    for (int d = 0; d < 3; d++) {
+      totals.low[d] = INT32_MAX;
+      totals.high[d] = INT32_MIN;
+    }
+    TG_TRY(upload(md, v->totals, &totals, sizeof totals));
+  }
+  TG_TRY(upload(md, (void*)g->plane, plane, sizeof plane));
+  return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it");
+}
+
+static tg_status fill_tables(tg_device_md* md, const tg_device_md_params* p) {
   const size_t n = p->atom_count, types = (size_t)p->type_count;
   tg_md_view* v = &md->views.item[0];
   std::vector<float2> table(types * types);
   for (size_t i = 0; i < types * types; i++)
     table[i] = make_float2((float)(6 * TG_MD_FORCE_UNITS * p->c6[i]),
                            (float)(12 * TG_MD_FORCE_UNITS * p->c12[i]));
-  TG_TRY(upload(md, lj, table.data(), table.size() * sizeof table[0]));
+  TG_TRY(upload(md, (void*)md->views.all.lj, table.data(), table.size() * sizeof table[0]));
   std::vector<uint4> x(n);
   for (size_t i = 0; i < n; i++) {
     const float charge = (float)p->charge[i];
@@ -147,37 +167,24 @@ static tg_status fill_tables(tg_device_md* md, const tg_device_md_params* p, uin
     type[i] = (uint32_t)p->type[i] | (has_lj(p, (size_t)p->type[i]) ? TG_MD_HAS_LJ : 0);
   TG_TRY(upload(md, v->atom_type, type.data(), n * sizeof type[0]));
   if (p->exclusion_start) {
-    TG_TRY(upload(md, start, p->exclusion_start, (n + 1) * sizeof(uint32_t)));
-    TG_TRY(upload(md, partner, p->exclusion, (size_t)p->exclusion_start[n] * sizeof(uint32_t)));
-    v->exclusion_start = start;
-    v->exclusion = partner;
+    TG_TRY(upload(md, (void*)v->exclusion_start, p->exclusion_start, (n + 1) * sizeof(uint32_t)));
+    TG_TRY(upload(md, (void*)v->exclusion, p->exclusion,
+                  (size_t)p->exclusion_start[n] * sizeof(uint32_t)));
   }
+  if (tg_md_is_many(md)) return fill_planes(md);
   return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it");
 }
 
 static tg_status allocate(tg_device_md* md, const tg_device_md_params* p) {
-  const bool excludes = p->exclusion_start != nullptr;
-  const size_t exclusions = excludes ? (size_t)p->exclusion_start[p->atom_count] : 0;
-  uint32_t *start = nullptr, *partner = nullptr;
-  float2* lj = nullptr;
   room r = {};
-  carve_all(md, &r, exclusions, excludes, &start, &partner, &lj);
+  carve_all(md, &r, p);
   TG_TRY(tg_cuda_allocate(md->device, r.used, "memory for atoms and lists", &md->memory));
   TG_TRY(tg_cuda_status(cudaMemsetAsync(md->memory, 0, r.used, md->stream), md->device,
                         "clearing memory"));
   r.memory = (char*)md->memory;
   r.used = 0;
-  carve_all(md, &r, exclusions, excludes, &start, &partner, &lj);
-  md->views.all.lj = lj;
-  return fill_tables(md, p, start, partner, lj);
-}
-
-static tg_status check_slots(const tg_device_md* md) {
-  const size_t slots = (size_t)md->views.item[0].cluster_capacity * TG_MD_CLUSTER;
-  if (slots <= TG_MD_MOST_SLOTS) return TG_OK;
-  return tg_fail(TG_ERR_INPUT,
-                 "GPU %d: %u atoms need room for up to %zu in clusters of 8; a GPU has %d",
-                 md->device, md->views.item[0].atom_count, slots, TG_MD_MOST_SLOTS);
+  carve_all(md, &r, p);
+  return fill_tables(md, p);
 }
 
 static tg_status check_params(const tg_device_md_params* p) {
@@ -200,12 +207,9 @@ tg_status tg_device_md_create(const tg_device_md_params* params, tg_device_md** 
   tg_device_md* md = new (std::nothrow) tg_device_md();
   if (!md) return tg_fail(TG_ERR_MACHINE, "no memory for a simulation on a GPU");
   md->device = params->device;
-  md->domain_count = 1;
-  tg_md_view* v = &md->views.item[0];
-  v->atom_count = (uint32_t)params->atom_count;
+  md->views.item[0].atom_count = (uint32_t)params->atom_count;
   choose_constants(md, params);
-  choose_shapes(md, params);
-  tg_status status = check_slots(md);
+  tg_status status = tg_md_choose_shapes(md, params);
   if (status == TG_OK)
     status = tg_cuda_status(cudaSetDevice(md->device), md->device, "selecting it");
   if (status == TG_OK)
@@ -259,35 +263,54 @@ tg_status tg_device_md_search(tg_device_md* md) {
 
 tg_status tg_device_md_prune(tg_device_md* md) { return tg_md_queue_prune(md); }
 
+tg_status tg_md_clear_forces(const tg_device_md* md) {
+  for (int d = 0; d < md->domain_count; d++) {
+    const tg_md_view* v = &md->views.item[d];
+    const size_t slots = (size_t)v->cluster_capacity * TG_MD_CLUSTER;
+    TG_TRY(tg_cuda_status(cudaMemsetAsync(v->force_xy, 0, slots * sizeof *v->force_xy, md->stream),
+                          md->device, "clearing forces"));
+    TG_TRY(tg_cuda_status(cudaMemsetAsync(v->force_z, 0, slots * sizeof *v->force_z, md->stream),
+                          md->device, "clearing forces"));
+  }
+  return TG_OK;
+}
+
+tg_status tg_md_clear_energies(const tg_device_md* md) {
+  const size_t bytes = sizeof(int64_t) * TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS;
+  return tg_cuda_status(cudaMemsetAsync(md->views.item[0].energy, 0, bytes, md->stream), md->device,
+                        "clearing energies");
+}
+
 tg_status tg_device_md_forces(tg_device_md* md, bool want_energy) {
-  const tg_md_view* v = &md->views.item[0];
-  const size_t slots = (size_t)v->cluster_capacity * TG_MD_CLUSTER;
-  TG_TRY(tg_cuda_status(cudaMemsetAsync(v->force_xy, 0, slots * sizeof *v->force_xy, md->stream),
-                        md->device, "clearing forces"));
-  TG_TRY(tg_cuda_status(cudaMemsetAsync(v->force_z, 0, slots * sizeof *v->force_z, md->stream),
-                        md->device, "clearing forces"));
-  if (want_energy)
-    TG_TRY(tg_cuda_status(
-        cudaMemsetAsync(v->energy, 0, sizeof(int64_t) * TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS,
-                        md->stream),
-        md->device, "clearing energies"));
+  TG_TRY(tg_md_clear_forces(md));
+  if (want_energy) TG_TRY(tg_md_clear_energies(md));
   return tg_md_queue_forces(md, want_energy);
 }
 
 static tg_status check_trouble(tg_device_md* md) {
-  tg_md_totals totals;
-  TG_TRY(download(md, &totals, md->views.item[0].totals, sizeof totals));
-  if (totals.trouble & TG_MD_CLUSTER_WIDE)
+  uint32_t trouble;
+  TG_TRY(download(md, &trouble, md->views.item[0].trouble, sizeof trouble));
+  if (trouble & TG_MD_CLUSTER_WIDE)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: in this box clusters of 8 atoms and their neighbours span more than "
                    "half of it; use a larger box or the backend omp",
                    md->device);
-  if (totals.trouble & TG_MD_PARTNERS_FULL)
+  if (trouble & TG_MD_PARTNERS_FULL)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: 8 neighbouring atoms have more than %d excluded partners; use the "
                    "backend omp",
                    md->device, TG_MD_PARTNERS);
-  if (totals.trouble)
+  if (trouble & TG_MD_BONDED_FAR)
+    return tg_fail(TG_ERR_MACHINE,
+                   "GPU %d: atoms with a bonded interaction are further apart than the list radius "
+                   "and in different domains; use one domain or the backend omp",
+                   md->device);
+  if (trouble & TG_MD_DOMAIN_FULL)
+    return tg_fail(TG_ERR_MACHINE,
+                   "GPU %d: a domain has more atoms than it has room for: the atoms stand too "
+                   "unevenly; use fewer domains or the backend omp",
+                   md->device);
+  if (trouble)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: the pair list has outgrown its room: somewhere the atoms stand more "
                    "than twice as dense as on average; use the backend omp",
@@ -307,16 +330,13 @@ static tg_status read_energies(tg_device_md* md, tg_device_md_energies* out) {
   static const int place[3][3] = {{2, 5, 6}, {5, 3, 7}, {6, 7, 4}};
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) out->virial[i][j] = value[place[i][j]];
-  out->pairs = sum[TG_MD_ENERGY_TERMS - 1];
+  out->pairs = sum[TG_MD_ENERGY_TERMS - 1] / (tg_md_is_many(md) ? 2 : 1);
   return TG_OK;
 }
 
-tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
-                                  tg_device_md_energies* energies) {
-  const tg_md_view* v = &md->views.item[0];
-  TG_TRY(check_trouble(md));
-  if (energies) TG_TRY(read_energies(md, energies));
-  if (!f) return TG_OK;
+/* Of the domain's home atoms. */
+static tg_status read_forces(tg_device_md* md, const tg_md_view* v,
+                             const std::vector<uint8_t>& owner, double (*f)[3]) {
   const size_t slots = (size_t)v->cluster_capacity * TG_MD_CLUSTER;
   std::vector<uint64_t> xy(slots);
   std::vector<int32_t> z(slots);
@@ -325,6 +345,7 @@ tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
   TG_TRY(download(md, z.data(), v->force_z, slots * sizeof z[0]));
   TG_TRY(download(md, slot.data(), v->slot_of_atom, slot.size() * sizeof slot[0]));
   for (size_t i = 0; i < slot.size(); i++) {
+    if (!owner.empty() && owner[i] != v->domain) continue;
     const int32_t x = (int32_t)xy[slot[i]];
     const int32_t y = (int32_t)((xy[slot[i]] - (uint64_t)(int64_t)x) >> 32);
     const int32_t units[3] = {x, y, z[slot[i]]};
@@ -333,24 +354,38 @@ tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
   return TG_OK;
 }
 
-tg_status tg_device_md_count(tg_device_md* md, tg_device_md_counts* out) {
-  const tg_md_view* v = &md->views.item[0];
+tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
+                                  tg_device_md_energies* energies) {
   TG_TRY(check_trouble(md));
+  if (energies) TG_TRY(read_energies(md, energies));
+  if (!f) return TG_OK;
+  std::vector<uint8_t> owner(tg_md_is_many(md) ? md->views.item[0].atom_count : 0);
+  TG_TRY(download(md, owner.data(), md->views.item[0].owner, owner.size()));
+  for (int d = 0; d < md->domain_count; d++) TG_TRY(read_forces(md, &md->views.item[d], owner, f));
+  return TG_OK;
+}
+
+static tg_status count_rows(tg_device_md* md, const tg_md_view* v, tg_device_md_counts* out) {
   tg_md_totals totals;
   TG_TRY(download(md, &totals, v->totals, sizeof totals));
-  memset(out, 0, sizeof *out);
-  out->clusters = totals.clusters;
+  out->clusters += totals.clusters;
   out->slots = out->clusters * TG_MD_CLUSTER;
   for (int i = 0; i < 2; i++) {
-    std::vector<uint32_t> count(totals.clusters);
+    std::vector<uint32_t> count(totals.home_clusters);
     TG_TRY(download(md, count.data(), v->count[i], count.size() * sizeof count[0]));
-    int64_t sum = 0, most = 0;
+    int64_t sum = 0, *most = i == 0 ? &out->listed_most : &out->kept_most;
     for (uint32_t c : count) {
       sum += c;
-      most = std::max<int64_t>(most, c);
+      *most = std::max<int64_t>(*most, c);
     }
-    (i == 0 ? out->listed : out->kept) = sum * TG_MD_CLUSTER;
-    (i == 0 ? out->listed_most : out->kept_most) = most;
+    (i == 0 ? out->listed : out->kept) += sum * TG_MD_CLUSTER;
   }
+  return TG_OK;
+}
+
+tg_status tg_device_md_count(tg_device_md* md, tg_device_md_counts* out) {
+  TG_TRY(check_trouble(md));
+  memset(out, 0, sizeof *out);
+  for (int d = 0; d < md->domain_count; d++) TG_TRY(count_rows(md, &md->views.item[d], out));
   return TG_OK;
 }

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file md/cuda/state.cuh  What lies in the GPU's memory, and what all kernels agree on.
  *
+ * The box is cut into *domains*, one *view* each; a launch serves those of a card by blockIdx.z. A
+ * domain's *home* atoms are those whose group begins in its brick; it computes all their pairs, for
+ * which it has *halo* atoms, copies of others' home atoms within a list radius of its own. Arrays
+ * by atom have the files' numbers and all atoms, on each card. Slots are a domain's own, home
+ * atoms' first. Kernels have a version for one domain, which knows nothing of all this, and one for
+ * many.
+ *
  * A *slot* is a place in the sorted order, slot = 8 * cluster + lane. Columns in x and y are filled
  * up to whole clusters with *fillers*: no atom, no charge, in no list.
  *
@@ -20,14 +27,19 @@
 enum {
   TG_MD_CLUSTER = 8,          /* atoms */
   TG_MD_DOMAINS = 8,          /* of one launch, by blockIdx.z */
+  TG_MD_MOST_DOMAINS = 16,    /* of all cards: bits of send_mask */
   TG_MD_WARPS = 4,            /* of a block, a row of the list each */
   TG_MD_ROW_BYTES = 80,       /* 8 pairs of LJ parameters, padded against bank conflicts */
   TG_MD_ENERGY_ROWS = 64,     /* sums of energies, so that few warps meet in one */
   TG_MD_ENERGY_TERMS = 9,     /* LJ, Coulomb, virial xx yy zz xy xz yz, pairs */
   TG_MD_QUEUE = 512,          /* clusters that a warp of the search looks at, of 32 columns */
   TG_MD_MOST_SLOTS = 1 << 24, /* an entry of the list has 24 bits for one */
-  TG_MD_PARTNERS = 256        /* excluded partners of the atoms of one cluster */
+  TG_MD_PARTNERS = 256,       /* excluded partners of the atoms of one cluster */
+  TG_MD_SHEET_SHIFT = 28      /* rank: sheet << 28 | rank */
 };
+
+/** In place of a slot: the domain does not have the atom. */
+#define TG_MD_NO_SLOT 0xFFFFFFFFU
 
 /** Fixed point: units in a kJ mol^-1 nm^-1 of force, in a kJ/mol of energy or virial. Forces are 32
  * bits wide, so that they reach to 5e5 kJ mol^-1 nm^-1; what is in between may pass that, as long
@@ -37,17 +49,22 @@ enum {
 
 #define TG_MD_HAS_LJ 0x80000000U
 
-/** What can go wrong in a kernel; bits of tg_md_totals.trouble, which stay set. */
+/** What can go wrong in a kernel; bits of *trouble, which stay set. */
 enum {
   TG_MD_LIST_FULL = 1,     /* a row is longer than its room */
   TG_MD_PARTNERS_FULL = 2, /* more than TG_MD_PARTNERS */
   TG_MD_CLUSTER_WIDE = 4,  /* a cluster and its neighbours span more than half the box */
-  TG_MD_QUEUE_FULL = 8
+  TG_MD_QUEUE_FULL = 8,
+  TG_MD_DOMAIN_FULL = 16, /* more atoms near a domain than it has room for */
+  TG_MD_BONDED_FAR = 32   /* a bonded partner is beyond the list radius */
 };
+/** More room (tg_device_md_params.row_room) helps against these. */
+#define TG_MD_WANTS_ROOM (TG_MD_LIST_FULL | TG_MD_DOMAIN_FULL)
 
 typedef struct tg_md_totals {
-  uint32_t clusters;
-  uint32_t trouble;
+  uint32_t clusters, home_clusters; /* home clusters come first */
+  /* of many domains: where home atoms are, relative to the brick's middle; low > high: none */
+  int32_t low[3], high[3];
 } tg_md_totals;
 
 /** What is the same for all domains. In a kernel these are operands, not loads. */
@@ -61,11 +78,18 @@ typedef struct tg_md_constants {
   const float2* lj; /* [type_count^2]: 6 C6, 12 C12, in units of force */
 } tg_md_constants;
 
-/** One domain. Arrays by atom have atom_count elements; by slot, 8 a cluster. */
+/** One domain. Arrays by atom have atom_count elements; by slot, 8 a cluster. Bins, slabs and
+ * columns lie in *sheets*: home atoms; halo atoms; of a box cut in z, these below and above the
+ * brick's middle apart. */
 typedef struct tg_md_view {
   uint32_t atom_count, cluster_capacity;
+  uint32_t row_capacity; /* home clusters */
+  uint32_t domain;       /* its number among all */
+  uint32_t sheets;
+  uint32_t origin; /* heights are z - origin: a column begins opposite the brick; one domain: 0 */
   uint32_t columns[2];  /* column (cx, cy) is number cx * columns[1] + cy */
-  uint32_t slabs;       /* of a column in z, which no cluster crosses */
+  uint32_t slabs;       /* of a column in z, which no cluster crosses unless it is dense */
+  uint32_t dense;       /* atoms of a column at home from which on it is */
   uint32_t bins;        /* of a slab in z, for sorting */
   uint32_t range[2];    /* columns that a list radius spans */
   uint32_t row_room[2]; /* entries of a row: search, pruning; multiples of 32 */
@@ -75,13 +99,18 @@ typedef struct tg_md_view {
   uint32_t* slot_of_atom;
   const uint32_t* exclusion_start;
   const uint32_t* exclusion;
+  /* by atom, of many domains */
+  const uint32_t* first_of_group; /* whose domain is the atom's; NULL: its own */
+  uint8_t* owner;                 /* domain */
+  uint32_t* send_mask;            /* of home atoms: bit d: domain d has a copy */
+  uint32_t* send_slot;            /* [domains][atom_count] where */
   /* sorting: atoms in bins, in order of bins; [atom_count] each */
   uint32_t* rank;         /* of an atom among those of its bin, in any order */
   uint64_t* key;          /* height << 32 | atom */
   uint32_t* sorted;       /* atoms, by slab and height */
-  uint32_t* bin_count;    /* [columns * slabs * bins]; 0 between searches */
-  uint32_t* bin_atom;     /* [columns * slabs * bins + 1] first in key and sorted */
-  uint32_t* slab_cluster; /* [columns * slabs + 1] first cluster */
+  uint32_t* bin_count;    /* [sheets * columns * slabs * bins]; 0 between searches */
+  uint32_t* bin_atom;     /* [sheets * columns * slabs * bins + 1] first in key and sorted */
+  uint32_t* slab_cluster; /* [sheets * columns * slabs + 1] first cluster */
   /* by slot */
   uint4* x;           /* as atom_x */
   uint32_t* row;      /* bytes before the type's row in the table of LJ parameters */
@@ -94,13 +123,24 @@ typedef struct tg_md_view {
   float4* half;  /* nm, half the box's edges; w: the column, as an integer's bits */
   uint32_t* list[2]; /* [cluster_capacity][row_room] */
   uint32_t* count[2];
+  /* of a card; of many domains virials and energies as they are, pairs in halves */
   int64_t* energy; /* [TG_MD_ENERGY_ROWS][TG_MD_ENERGY_TERMS] */
+  uint32_t* trouble;
   tg_md_totals* totals;
 } tg_md_view;
+
+/** How the box is cut; domain (a, b, c) is number (a * grid[1] + b) * grid[2] + c. */
+typedef struct tg_md_grid {
+  uint32_t count[3];
+  uint32_t domains, first; /* of all cards; first of this card */
+  const uint32_t* plane;   /* [3][TG_MD_MOST_DOMAINS] where each brick begins, ascending from 0 */
+  uint4* x[TG_MD_MOST_DOMAINS]; /* x by slot of each, as this card reaches it */
+} tg_md_grid;
 
 /** A kernel's parameter. */
 typedef struct tg_md_views {
   tg_md_constants all;
+  tg_md_grid grid;
   tg_md_view item[TG_MD_DOMAINS];
 } tg_md_views;
 
@@ -111,6 +151,19 @@ struct tg_device_md {
   tg_md_views views;
   double box[3];
 };
+
+/** How the box is cut, and the room that follows from it. */
+tg_status tg_md_choose_shapes(tg_device_md* md, const tg_device_md_params* params);
+
+/** Of the box cut into domains. */
+static inline bool tg_md_is_many(const tg_device_md* md) { return md->views.grid.domains > 1; }
+
+/** Owners of atoms, and how far those at home reach. Queued by tg_md_queue_sort. */
+tg_status tg_md_queue_owners(tg_device_md* md);
+
+/** All forces, all energies become 0. Queued. */
+tg_status tg_md_clear_forces(const tg_device_md* md);
+tg_status tg_md_clear_energies(const tg_device_md* md);
 
 /** Stages, queued on md->stream. */
 tg_status tg_md_queue_sort(tg_device_md* md);

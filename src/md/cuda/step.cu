@@ -57,6 +57,48 @@ static tg_status carve_lists(tg_device_step* p, room* r, const tg_device_step_pa
   return fill(p, r, w->atom_count, params->reference, &s->reference);
 }
 
+/* Lists of what a domain owns may have all there is. */
+static void carve_home(const tg_device_work* w, room* r, tg_step_home* h) {
+  carve(r, w->water_count, &h->water);
+  carve(r, w->single_count, &h->single);
+  for (int i = 0; i < TG_DEVICE_WIDTHS; i++) {
+    carve(r, w->groups[i].count << (2 + i), &h->atom[i]);
+    carve(r, w->groups[i].count, &h->table[i]);
+  }
+  carve(r, w->kind_start[TG_DEVICE_KINDS], &h->item);
+}
+
+/* The atom whose domain each atom is in. */
+static std::vector<uint32_t> first_of_groups(const tg_device_work* w) {
+  std::vector<uint32_t> first(w->atom_count);
+  for (size_t i = 0; i < first.size(); i++) first[i] = (uint32_t)i;
+  for (size_t i = 0; i < w->water_count; i++)
+    for (int k = 0; k < 3; k++) first[(size_t)w->waters[i][k]] = (uint32_t)w->waters[i][0];
+  for (int width = 0; width < TG_DEVICE_WIDTHS; width++) {
+    const size_t lanes = (size_t)4 << width;
+    const int* atom = w->groups[width].atom;
+    for (size_t i = 0; i < w->groups[width].count * lanes; i++)
+      if (atom[i] >= 0) first[(size_t)atom[i]] = (uint32_t)atom[i - i % lanes];
+  }
+  return first;
+}
+
+static tg_status carve_homes(tg_device_step* p, room* r, const tg_device_work* w) {
+  const int domains = p->md->domain_count;
+  if (!tg_md_is_many(p->md)) return TG_OK;
+  tg_step_home_counts* count = nullptr;
+  carve(r, (size_t)domains, &count);
+  for (int d = 0; d < domains; d++) {
+    carve_home(w, r, &p->homes.item[d]);
+    p->homes.item[d].count = count + d;
+  }
+  const std::vector<uint32_t> first = first_of_groups(w);
+  const uint32_t* to = nullptr;
+  TG_TRY(fill(p, r, first.size(), first.data(), &to));
+  for (int d = 0; d < domains; d++) p->md->views.item[d].first_of_group = to;
+  return tg_cuda_status(cudaStreamSynchronize(p->md->stream), p->md->device, "copying to it");
+}
+
 static void carve_state(tg_device_step* p, room* r, const tg_device_work* w) {
   tg_step_view* s = &p->view;
   const size_t n = w->atom_count;
@@ -95,6 +137,7 @@ static tg_status allocate(tg_device_step* p, const tg_device_step_params* params
   room r = {};
   carve_state(p, &r, params->work);
   TG_TRY(carve_lists(p, &r, params));
+  TG_TRY(carve_homes(p, &r, params->work));
   TG_TRY(tg_cuda_allocate(p->md->device, r.used, "memory for steps", &p->memory));
   TG_TRY(tg_cuda_status(cudaMemsetAsync(p->memory, 0, r.used, p->md->stream), p->md->device,
                         "clearing memory"));
@@ -102,6 +145,7 @@ static tg_status allocate(tg_device_step* p, const tg_device_step_params* params
   r.used = 0;
   carve_state(p, &r, params->work);
   TG_TRY(carve_lists(p, &r, params));
+  TG_TRY(carve_homes(p, &r, params->work));
   TG_TRY(allocate_shared(TG_STEP_RECORDS, &p->record));
   TG_TRY(allocate_shared(TG_DEVICE_IN_FLIGHT, &p->report));
   TG_TRY(allocate_shared((size_t)TG_STEP_NOISE * TG_MAX_GROUPS * 2, &p->noise));
@@ -110,12 +154,29 @@ static tg_status allocate(tg_device_step* p, const tg_device_step_params* params
   return seen_from_device(p, p->noise, &p->view.noise);
 }
 
-static void share_out_blocks(tg_step_view* s, const tg_device_work* w) {
+/* Of `threads`, those that a domain may need: its part of the box, where things stand evenly, and
+ * some more. */
+static size_t room_for(const tg_device_md* md, size_t threads, size_t slack) {
+  const tg_md_view* v = &md->views.item[0];
+  const double part = (double)v->row_capacity * TG_MD_CLUSTER / std::max(v->atom_count, 1U);
+  return std::min(threads, (size_t)(part * (double)threads) + slack);
+}
+
+static void share_out_blocks(tg_device_step* p, const tg_device_work* w) {
+  tg_step_view* s = &p->view;
+  tg_step_homes* h = &p->homes;
   size_t threads[TG_DEVICE_WIDTHS + 2] = {w->water_count};
   for (int i = 0; i < TG_DEVICE_WIDTHS; i++) threads[1 + i] = w->groups[i].count << (2 + i);
   threads[TG_DEVICE_WIDTHS + 1] = w->single_count;
-  for (int i = 0; i < TG_DEVICE_WIDTHS + 2; i++)
+  for (int i = 0; i < TG_DEVICE_WIDTHS + 2; i++) {
+    const size_t home = room_for(p->md, threads[i], 16 * TG_STEP_THREADS);
     s->first_block[i + 1] = s->first_block[i] + tg_md_blocks(threads[i], TG_STEP_THREADS);
+    h->first_block[i + 1] = h->first_block[i] + tg_md_blocks(home, TG_STEP_THREADS);
+  }
+  const size_t slack = 64 * TG_DEVICE_WARP;
+  for (int full = 0; full < 2; full++)
+    h->item_room[full] = (uint32_t)room_for(
+        p->md, w->kind_start[full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID], slack);
 }
 
 static void choose_constants(tg_device_step* p, const tg_device_step_params* params) {
@@ -141,7 +202,8 @@ static void choose_constants(tg_device_step* p, const tg_device_step_params* par
   s->water_count = (uint32_t)w->water_count;
   s->single_count = (uint32_t)w->single_count;
   for (int k = 0; k <= TG_DEVICE_KINDS; k++) s->kind_start[k] = (uint32_t)w->kind_start[k];
-  share_out_blocks(s, w);
+  share_out_blocks(p, w);
+  s->pair_halves = tg_md_is_many(p->md) ? 2 : 1;
   tg_step_thermostat* t = &p->thermostat;
   p->coupling = params->thermostat;
   t->kind = params->thermostat.kind;
@@ -213,6 +275,7 @@ void tg_device_step_destroy(tg_device_step** step) {
   cudaFreeHost(p->report);
   cudaFreeHost(p->noise);
   tg_cuda_release(p->memory);
+  for (int d = 0; d < p->md->domain_count; d++) p->md->views.item[d].first_of_group = nullptr;
   delete p;
   *step = nullptr;
 }
@@ -221,7 +284,6 @@ tg_status tg_device_step_start(tg_device_step* p, const double (*v)[3], long lon
                                unsigned char flags) {
   const int device = p->md->device;
   const cudaStream_t stream = p->md->stream;
-  const tg_md_view* view = &p->md->views.item[0];
   std::vector<float4> velocity(p->atom_count);
   for (size_t i = 0; i < velocity.size(); i++)
     velocity[i] = make_float4((float)v[i][0], (float)v[i][1], (float)v[i][2], p->inverse_mass[i]);
@@ -237,15 +299,8 @@ tg_status tg_device_step_start(tg_device_step* p, const double (*v)[3], long lon
   TG_TRY(tg_cuda_status(
       cudaMemcpyAsync(p->view.state, &state, sizeof state, cudaMemcpyHostToDevice, stream), device,
       "copying to it"));
-  const size_t slots = (size_t)view->cluster_capacity * TG_MD_CLUSTER;
-  TG_TRY(tg_cuda_status(cudaMemsetAsync(view->force_xy, 0, slots * sizeof(uint64_t), stream),
-                        device, "clearing forces"));
-  TG_TRY(tg_cuda_status(cudaMemsetAsync(view->force_z, 0, slots * sizeof(int32_t), stream), device,
-                        "clearing forces"));
-  TG_TRY(tg_cuda_status(
-      cudaMemsetAsync(view->energy, 0, sizeof(int64_t) * TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS,
-                      stream),
-      device, "clearing energies"));
+  TG_TRY(tg_md_clear_forces(p->md));
+  TG_TRY(tg_md_clear_energies(p->md));
   p->next_step = first;
   p->queued = p->collected = 0;
   p->records_read = 0;

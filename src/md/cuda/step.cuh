@@ -86,6 +86,7 @@ typedef struct tg_step_view {
   const double (*reference)[3];
   /* sums: [TG_STEP_ROWS] rows each */
   int64_t *bonded_sum, *move_sum, *kinetic_sum; /* kinetic: [rows][bins][terms] */
+  uint32_t pair_halves;                         /* in a pair: 2 with many domains, else 1 */
   tg_step_state* state;
   const tg_step_thermostat* thermostat;
   /* copies of the state: of the last search, of the last frame */
@@ -98,6 +99,31 @@ typedef struct tg_step_view {
   const double* noise;      /* [TG_STEP_NOISE][TG_MAX_GROUPS][2] */
 } tg_step_view;
 
+/** Of one domain, in device memory: what of each list is its own. */
+typedef struct tg_step_home_counts {
+  uint32_t group[TG_DEVICE_WIDTHS + 2]; /* waters; groups by width; single atoms */
+  uint32_t kind[TG_DEVICE_KINDS];
+  uint32_t kind_start[TG_DEVICE_KINDS + 1]; /* in whole warps */
+} tg_step_home_counts;
+
+/** The groups that a domain owns, and the interactions with an atom of its own; in any order. */
+typedef struct tg_step_home {
+  int4* water;
+  int* atom[TG_DEVICE_WIDTHS];
+  int* table[TG_DEVICE_WIDTHS];
+  int* single;
+  int* item; /* numbers in tg_step_view.item; a kind's begin where that list has them */
+  tg_step_home_counts* count;
+} tg_step_home;
+
+/** A kernel's parameter where there are many domains. */
+typedef struct tg_step_homes {
+  /* as in tg_step_view, of the largest domain that there is room for */
+  uint32_t first_block[TG_DEVICE_WIDTHS + 3];
+  uint32_t item_room[2]; /* without and with excluded pairs in rigid waters */
+  tg_step_home item[TG_MD_DOMAINS];
+} tg_step_homes;
+
 /** What a reduction does. */
 enum {
   TG_REDUCE_RECORD = 1,  /* of the step that has just moved */
@@ -107,11 +133,15 @@ enum {
 };
 
 /** Queue one kernel each, on md->stream where none is given. early: launch.cuh. */
-/** Pair forces and bonded forces; full: with those that constraints undo. */
-tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* s, bool early,
-                               bool energy, bool full);
-tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, bool early,
-                               bool scale, bool sums, bool energy);
+/** Pair forces and bonded forces; full: with those that constraints undo. homes: NULL: none. */
+tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* s,
+                               const tg_step_homes* homes, bool early, bool energy, bool full);
+tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s,
+                               const tg_step_homes* homes, bool early, bool scale, bool sums,
+                               bool energy);
+/** After a search, of many domains: which groups and interactions are whose. */
+tg_status tg_step_queue_homes(const tg_device_md* md, const tg_step_view* s,
+                              const tg_step_homes* homes);
 /** Sums over the present velocities, as an update with sums leaves them. */
 tg_status tg_step_queue_sums(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream);
 /** offset: of the step to come (with PREPARE) within the stretch. */
@@ -124,6 +154,20 @@ tg_status tg_step_queue_end(const tg_device_md* md, const tg_step_view* s, cudaS
                             int count);
 
 #ifdef __CUDACC__
+/** The parameter of a kernel that has a version for one domain, and one for many. */
+template <bool MANY>
+struct tg_step_homes_choice {
+  typedef tg_step_homes type;
+};
+template <>
+struct tg_step_homes_choice<false> {
+  typedef struct {
+    uint32_t none;
+  } type;
+};
+template <bool MANY>
+using tg_step_homes_of = typename tg_step_homes_choice<MANY>::type;
+
 /** Adds a warp's sum of fixed-point numbers, the same in any order. */
 static __device__ __forceinline__ void tg_step_add_warp(int64_t* to, long long value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0U, value, step);

@@ -20,6 +20,7 @@ struct tg_device_step {
   size_t atom_count;
   std::vector<float> inverse_mass;
   tg_step_view view;
+  tg_step_homes homes; /* of many domains */
   tg_step_thermostat thermostat;
   tg_thermostat_state coupling;
   void* memory;

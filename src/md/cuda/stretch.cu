@@ -42,6 +42,7 @@ static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
     TG_TRY(tg_step_queue_keep(p->md, &p->view, p->md->stream));
     TG_TRY(tg_md_queue_sort(p->md));
     TG_TRY(tg_md_queue_list(p->md));
+    if (tg_md_is_many(p->md)) TG_TRY(tg_step_queue_homes(p->md, &p->view, &p->homes));
   }
   return flags & (TG_STEP_SEARCH | TG_STEP_PRUNE) ? tg_md_queue_prune(p->md) : TG_OK;
 }
@@ -58,13 +59,14 @@ static tg_status queue_step(tg_device_step* p, const unsigned char* flags, int i
   const cudaStream_t stream = p->md->stream;
   TG_TRY(queue_lists(p, now));
   const bool listed = now & (TG_STEP_SEARCH | TG_STEP_PRUNE);
-  TG_TRY(tg_step_queue_forces(p->md, &p->view, t->update && !listed, energy, energy || frame));
+  TG_TRY(tg_step_queue_forces(p->md, &p->view, &p->homes, t->update && !listed, energy,
+                              energy || frame));
   const bool early = !t->summing && !frame;
   if (t->summing) TG_TRY(join(p));
   if (frame) TG_TRY(tg_step_queue_frame(p->md, &p->view, stream));
   const int prepare = tg_step_prepares(next), work = prepare | (energy ? TG_REDUCE_RECORD : 0);
-  TG_TRY(tg_step_queue_update(p->md, &p->view, early, now & (TG_STEP_COUPLE | TG_STEP_COMM),
-                              work != 0, energy));
+  TG_TRY(tg_step_queue_update(p->md, &p->view, &p->homes, early,
+                              now & (TG_STEP_COUPLE | TG_STEP_COMM), work != 0, energy));
   *t = {false, true};
   if (work == 0) return TG_OK;
   t->update = false;
@@ -152,7 +154,7 @@ tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_
   for (; p->records_read < report->record_count; p->records_read++)
     p->records.push_back(p->record[p->records_read % TG_STEP_RECORDS]);
   trouble->lists = report->lists;
-  trouble->list_full = report->lists == TG_MD_LIST_FULL;
+  trouble->list_full = report->lists != 0 && (report->lists & ~(unsigned)TG_MD_WANTS_ROOM) == 0;
   if (report->fast_atom != ~0ULL) trouble->fast_atom = (long long)report->fast_atom;
   if (report->bad_group != ~0ULL) trouble->bad_group = (long long)report->bad_group;
   *steps = p->stretch[slot];
@@ -167,15 +169,18 @@ static tg_status queue_stage(tg_device_step* p, tg_device_step_stage stage) {
   view.dt = view.inverse_dt = 0;
   switch (stage) {
     case TG_DEVICE_STEP_UPDATE:
-      return tg_step_queue_update(p->md, &view, false, false, false, false);
+      return tg_step_queue_update(p->md, &view, &p->homes, false, false, false, false);
     case TG_DEVICE_STEP_UPDATE_SUMS:
-      return tg_step_queue_update(p->md, &view, false, false, true, false);
+      return tg_step_queue_update(p->md, &view, &p->homes, false, false, true, false);
     case TG_DEVICE_STEP_REDUCE:
       return tg_step_queue_reduce(p->md, &view, p->md->stream, TG_REDUCE_PREPARE, 0);
-    case TG_DEVICE_STEP_FORCES: return tg_step_queue_forces(p->md, &view, false, false, false);
+    case TG_DEVICE_STEP_FORCES:
+      return tg_step_queue_forces(p->md, &view, &p->homes, false, false, false);
     default:
-      TG_TRY(tg_step_queue_forces(p->md, &view, stage == TG_DEVICE_STEP_CHAIN, false, false));
-      return tg_step_queue_update(p->md, &view, stage == TG_DEVICE_STEP_CHAIN, false, false, false);
+      TG_TRY(tg_step_queue_forces(p->md, &view, &p->homes, stage == TG_DEVICE_STEP_CHAIN, false,
+                                  false));
+      return tg_step_queue_update(p->md, &view, &p->homes, stage == TG_DEVICE_STEP_CHAIN, false,
+                                  false, false);
   }
 }
 

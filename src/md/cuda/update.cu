@@ -19,7 +19,17 @@ typedef struct mover {
   uint4 x;
   float inverse_mass;
   double v[3];
+  uint32_t copies; /* bit d: domain d has one */
 } mover;
+
+/* What a domain moves, wherever that is written. */
+typedef struct share {
+  const tg_md_grid* grid; /* of many domains */
+  uint32_t water_count, single_count;
+  const int4* water;
+  const int* single;
+  tg_step_groups groups[TG_DEVICE_WIDTHS];
+} share;
 
 /* What a thread adds to the sums of a step. */
 typedef struct moved {
@@ -27,6 +37,7 @@ typedef struct moved {
 } moved;
 
 /* Reads what an atom has from its last update, two kernels back: launch.cuh. */
+template <bool MANY>
 static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_view& s,
                                             uint32_t atom, mover& m) {
   m.atom = atom;
@@ -37,6 +48,7 @@ static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_v
   m.v[0] = old.x;
   m.v[1] = old.y;
   m.v[2] = old.z;
+  if (MANY) m.copies = __ldcg(&v.send_mask[atom]);
 }
 
 /* Scales the velocity, and adds the force's share. Nothing is stored yet, so that the loads of a
@@ -55,8 +67,20 @@ static __device__ __forceinline__ void kick(const tg_md_view& v, const tg_step_v
   for (int d = 0; d < 3; d++) m.v[d] += factor * force[d];
 }
 
+/* Stores the atom where other domains have it. */
+static __device__ __forceinline__ void push(const tg_md_grid& g, const tg_md_view& v,
+                                            const mover& m) {
+  for (uint32_t left = m.copies; left != 0; left &= left - 1) {
+    const uint32_t domain = (uint32_t)__ffs((int)left) - 1;
+    const uint32_t slot = __ldcg(&v.send_slot[(size_t)domain * v.atom_count + m.atom]);
+    g.x[domain][slot] = m.x;
+  }
+}
+
 /* Moves the atom by dt times its velocity, and clears its force. */
-static __device__ __forceinline__ void store(const tg_md_view& v, const tg_step_view& s, mover& m) {
+template <bool MANY>
+static __device__ __forceinline__ void store(const tg_md_view& v, const tg_step_view& s,
+                                             const share& h, mover& m) {
   const double speed2 = m.v[0] * m.v[0] + m.v[1] * m.v[1] + m.v[2] * m.v[2];
   if (!(speed2 <= s.speed_limit2)) /* true for NaN as well */
     atomicMin(&s.state->fast_atom, (unsigned long long)m.atom);
@@ -68,6 +92,7 @@ static __device__ __forceinline__ void store(const tg_md_view& v, const tg_step_
   v.atom_x[m.atom] = m.x;
   v.x[m.slot] = m.x;
   s.v[m.atom] = make_float4((float)m.v[0], (float)m.v[1], (float)m.v[2], m.inverse_mass);
+  if (MANY) push(*h.grid, v, m);
 }
 
 static __device__ __forceinline__ void add_deviation(const tg_step_view& s, const uint4& a,
@@ -110,17 +135,18 @@ static __device__ __forceinline__ void add_kinetic(const tg_step_view& s, const 
   }
 }
 
-template <bool SCALE, bool SUMS, bool ENERGY>
+template <bool MANY, bool SCALE, bool SUMS, bool ENERGY>
 static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_step_view& s,
-                                                  uint32_t i, long long* sum, moved& e) {
-  const bool real = i < s.water_count;
+                                                  const share& h, uint32_t i, long long* sum,
+                                                  moved& e) {
+  const bool real = i < h.water_count;
   mover m[3];
   if (real) {
-    const int4 water = s.water[i];
+    const int4 water = h.water[i];
     const tg_settle w = s.settle[water.w];
-    load(v, s, (uint32_t)water.x, m[0]);
-    load(v, s, (uint32_t)water.y, m[1]);
-    load(v, s, (uint32_t)water.z, m[2]);
+    load<MANY>(v, s, (uint32_t)water.x, m[0]);
+    load<MANY>(v, s, (uint32_t)water.y, m[1]);
+    load<MANY>(v, s, (uint32_t)water.z, m[2]);
     tg_launch_wait();
     kick<SCALE>(v, s, m[0]);
     kick<SCALE>(v, s, m[1]);
@@ -139,7 +165,7 @@ static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_
     for (int a = 0; a < 3; a++) {
 #pragma unroll
       for (int k = 0; k < 3; k++) m[a].v[k] += d[a][k] * s.inverse_dt;
-      store(v, s, m[a]);
+      store<MANY>(v, s, h, m[a]);
     }
     if (ENERGY) {
       const double factor = -0.5 * s.inverse_dt * s.inverse_dt / w.inverse_mass[1];
@@ -163,17 +189,17 @@ static __device__ __forceinline__ uint4 shuffle(const uint4& x, int from, int wi
                     __shfl_sync(~0U, x.z, from, width), 0);
 }
 
-template <int W, bool SCALE, bool SUMS, bool ENERGY>
+template <int W, bool MANY, bool SCALE, bool SUMS, bool ENERGY>
 static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_step_view& s,
-                                                  const tg_step_groups& groups, uint32_t i,
-                                                  long long* sum, moved& e) {
+                                                  const share& h, const tg_step_groups& groups,
+                                                  uint32_t i, long long* sum, moved& e) {
   const uint32_t group = i / W;
   const bool used = group < groups.count;
   const int atom = used ? groups.atom[i] : -1;
   tg_device_lane lane = {};
   if (used) lane = s.lanes[groups.table[group] + (int)(i % W)];
   mover m = {};
-  if (atom >= 0) load(v, s, (uint32_t)atom, m);
+  if (atom >= 0) load<MANY>(v, s, (uint32_t)atom, m);
   tg_launch_wait();
   if (atom >= 0) kick<SCALE>(v, s, m);
   double old[3], free[3], to[3];
@@ -188,7 +214,7 @@ static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_
   if (atom >= 0) {
 #pragma unroll
     for (int d = 0; d < 3; d++) m.v[d] += (to[d] - free[d]) * s.inverse_dt;
-    store(v, s, m);
+    store<MANY>(v, s, h, m);
   }
   if (ENERGY) {
     const double factor =
@@ -205,16 +231,16 @@ static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_
   if (SUMS) add_kinetic(s, m, atom >= 0, sum);
 }
 
-template <bool SCALE, bool SUMS>
+template <bool MANY, bool SCALE, bool SUMS>
 static __device__ __forceinline__ void move_single(const tg_md_view& v, const tg_step_view& s,
-                                                   uint32_t i, long long* sum) {
-  const bool real = i < s.single_count;
+                                                   const share& h, uint32_t i, long long* sum) {
+  const bool real = i < h.single_count;
   mover m;
   if (real) {
-    load(v, s, (uint32_t)s.single[i], m);
+    load<MANY>(v, s, (uint32_t)h.single[i], m);
     tg_launch_wait();
     kick<SCALE>(v, s, m);
-    store(v, s, m);
+    store<MANY>(v, s, h, m);
   }
   if (SUMS) add_kinetic(s, m, real, sum);
 }
@@ -241,31 +267,64 @@ static __device__ __forceinline__ void clear_block(const tg_step_view& s, long l
   __syncthreads();
 }
 
+static __device__ __forceinline__ share share_of_one(const tg_step_view& s) {
+  share h = {nullptr, s.water_count, s.single_count, s.water, s.single, {}};
+  for (int i = 0; i < TG_DEVICE_WIDTHS; i++) h.groups[i] = s.groups[i];
+  return h;
+}
+
+/* Lists are made at a search, before the kernel ahead began. */
+static __device__ __forceinline__ share share_of_home(const tg_md_grid& grid,
+                                                      const tg_step_home& home) {
+  const uint32_t* count = home.count->group;
+  share h = {&grid,      __ldcg(count), __ldcg(count + TG_DEVICE_WIDTHS + 1),
+             home.water, home.single,   {}};
+  for (int i = 0; i < TG_DEVICE_WIDTHS; i++)
+    h.groups[i] = {__ldcg(count + 1 + i), home.atom[i], home.table[i]};
+  return h;
+}
+
+template <bool MANY, bool SCALE, bool SUMS, bool ENERGY>
+static __device__ __forceinline__ void move(const tg_md_view& v, const tg_step_view& s,
+                                            const share& h, const uint32_t* first) {
+  __shared__ long long sum[TG_DEVICE_BINS * TG_STEP_KINETIC_TERMS];
+  if (SUMS) clear_block(s, sum);
+  moved e = {};
+  const uint32_t block = blockIdx.x, i = block * THREADS + threadIdx.x;
+  if (block < first[1])
+    move_water<MANY, SCALE, SUMS, ENERGY>(v, s, h, i, sum, e);
+  else if (block < first[2])
+    move_group<4, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[0], i - first[1] * THREADS, sum, e);
+  else if (block < first[3])
+    move_group<8, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[1], i - first[2] * THREADS, sum, e);
+  else if (block < first[4])
+    move_group<16, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[2], i - first[3] * THREADS, sum, e);
+  else if (block < first[5])
+    move_group<32, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[3], i - first[4] * THREADS, sum, e);
+  else
+    move_single<MANY, SCALE, SUMS>(v, s, h, i - first[5] * THREADS, sum);
+  if (ENERGY) add_moved(s, e);
+  if (SUMS) add_block(s, sum);
+}
+
 /* From forces and velocities to new velocities and positions. Launch: blocks of waters, of groups
  * by width, of single atoms. */
 template <bool SCALE, bool SUMS, bool ENERGY>
 static __global__ void __launch_bounds__(THREADS)
     update(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s) {
-  __shared__ long long sum[TG_DEVICE_BINS * TG_STEP_KINETIC_TERMS];
   tg_launch_next();
-  if (SUMS) clear_block(s, sum);
-  moved e = {};
-  const uint32_t block = blockIdx.x, *first = s.first_block;
-  const uint32_t i = block * THREADS + threadIdx.x;
-  if (block < first[1])
-    move_water<SCALE, SUMS, ENERGY>(v, s, i, sum, e);
-  else if (block < first[2])
-    move_group<4, SCALE, SUMS, ENERGY>(v, s, s.groups[0], i - first[1] * THREADS, sum, e);
-  else if (block < first[3])
-    move_group<8, SCALE, SUMS, ENERGY>(v, s, s.groups[1], i - first[2] * THREADS, sum, e);
-  else if (block < first[4])
-    move_group<16, SCALE, SUMS, ENERGY>(v, s, s.groups[2], i - first[3] * THREADS, sum, e);
-  else if (block < first[5])
-    move_group<32, SCALE, SUMS, ENERGY>(v, s, s.groups[3], i - first[4] * THREADS, sum, e);
-  else
-    move_single<SCALE, SUMS>(v, s, i - first[5] * THREADS, sum);
-  if (ENERGY) add_moved(s, e);
-  if (SUMS) add_block(s, sum);
+  move<false, SCALE, SUMS, ENERGY>(v, s, share_of_one(s), s.first_block);
+}
+
+/* The same of many domains. */
+template <bool SCALE, bool SUMS, bool ENERGY>
+static __global__ void __launch_bounds__(THREADS)
+    update_home(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view s,
+                const __grid_constant__ tg_step_homes homes) {
+  tg_launch_next();
+  move<true, SCALE, SUMS, ENERGY>(views.item[blockIdx.z], s,
+                                  share_of_home(views.grid, homes.item[blockIdx.z]),
+                                  homes.first_block);
 }
 
 /* From velocities to their sums. Launch: a thread an atom. */
@@ -287,17 +346,31 @@ static __global__ void __launch_bounds__(THREADS)
   add_block(s, sum);
 }
 
-tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s, bool early,
-                               bool scale, bool sums, bool energy) {
-  typedef void kernel(const tg_md_view, const tg_step_view);
-  static kernel* const all[8] = {update<false, false, false>, update<true, false, false>,
+tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s,
+                               const tg_step_homes* homes, bool early, bool scale, bool sums,
+                               bool energy) {
+  typedef void one(const tg_md_view, const tg_step_view);
+  typedef void many(const tg_md_views, const tg_step_view, const tg_step_homes);
+  static one* const of_one[8] = {update<false, false, false>, update<true, false, false>,
                                  update<false, true, false>,  update<true, true, false>,
                                  update<false, false, true>,  update<true, false, true>,
                                  update<false, true, true>,   update<true, true, true>};
-  const unsigned blocks = s->first_block[TG_DEVICE_WIDTHS + 2];
+  static many* const of_many[8] = {
+      update_home<false, false, false>, update_home<true, false, false>,
+      update_home<false, true, false>,  update_home<true, true, false>,
+      update_home<false, false, true>,  update_home<true, false, true>,
+      update_home<false, true, true>,   update_home<true, true, true>};
+  const int version = (scale ? 1 : 0) + (sums ? 2 : 0) + (energy ? 4 : 0);
+  const bool is_many = tg_md_is_many(md);
+  const unsigned blocks = (is_many ? homes->first_block : s->first_block)[TG_DEVICE_WIDTHS + 2];
+  const dim3 grid(blocks, 1, (unsigned)md->domain_count);
+  const char* what = "moving atoms";
   if (blocks == 0) return TG_OK;
-  return tg_launch(md, all[(scale ? 1 : 0) + (sums ? 2 : 0) + (energy ? 4 : 0)], dim3(blocks, 1, 1),
-                   THREADS, 0, md->stream, early, "moving atoms", md->views.item[0], *s);
+  if (is_many)
+    return tg_launch(md, of_many[version], grid, THREADS, 0, md->stream, early, what, md->views, *s,
+                     *homes);
+  return tg_launch(md, of_one[version], grid, THREADS, 0, md->stream, early, what,
+                   md->views.item[0], *s);
 }
 
 tg_status tg_step_queue_sums(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream) {

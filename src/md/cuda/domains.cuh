@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file md/cuda/domains.cuh  Where atoms belong: bricks, owners, halo. */
+#ifndef TG_MD_CUDA_DOMAINS_CUH
+#define TG_MD_CUDA_DOMAINS_CUH
+
+#include "md/cuda/state.cuh"
+
+#ifdef __CUDACC__
+/** The number of planes at or below x, less one. */
+static __device__ __forceinline__ uint32_t tg_md_layer_of(const tg_md_grid& g, int d, uint32_t x) {
+  uint32_t layer = 0;
+  for (uint32_t k = 1; k < g.count[d]; k++) layer += g.plane[d * TG_MD_MOST_DOMAINS + k] <= x;
+  return layer;
+}
+
+static __device__ __forceinline__ uint32_t tg_md_domain_of(const tg_md_grid& g, const uint4& x) {
+  return (tg_md_layer_of(g, 0, x.x) * g.count[1] + tg_md_layer_of(g, 1, x.y)) * g.count[2] +
+         tg_md_layer_of(g, 2, x.z);
+}
+
+/** The middle of a domain's brick along one dimension. */
+static __device__ __forceinline__ uint32_t tg_md_middle_of(const tg_md_grid& g, uint32_t domain,
+                                                           int d) {
+  const uint32_t layer = d == 0   ? domain / g.count[2] / g.count[1]
+                         : d == 1 ? domain / g.count[2] % g.count[1]
+                                  : domain % g.count[2];
+  const uint32_t* plane = g.plane + d * TG_MD_MOST_DOMAINS;
+  const uint32_t begin = plane[layer], end = layer + 1 < g.count[d] ? plane[layer + 1] : 0;
+  return begin + (end - begin - (g.count[d] == 1)) / 2; /* all of the box: 2^32 is 0 */
+}
+
+/** How far x is from the home atoms along one dimension, in units. */
+static __device__ __forceinline__ float tg_md_beyond(int32_t x, int32_t low, int32_t high) {
+  if (low <= x && x <= high) return 0;
+  const uint32_t above = (uint32_t)x - (uint32_t)high, below = (uint32_t)low - (uint32_t)x;
+  return (float)min(above, below);
+}
+
+/** The sheet in which a domain has atom i at x; sheets: it has not. */
+static __device__ __forceinline__ uint32_t tg_md_sheet_of(const tg_md_views& views,
+                                                          const tg_md_view& v, uint32_t i,
+                                                          const uint4& x) {
+  const tg_md_grid& g = views.grid;
+  if (v.owner[i] == v.domain) return 0;
+  const tg_md_totals& t = *v.totals;
+  if (t.low[0] > t.high[0]) return v.sheets;
+  const uint32_t at[3] = {x.x, x.y, x.z};
+  float gap2 = 0;
+  int32_t height = 0;
+  for (int d = 0; d < 3; d++) {
+    if (g.count[d] == 1) continue;
+    const int32_t apart = (int32_t)(at[d] - tg_md_middle_of(g, v.domain, d));
+    const float gap = tg_md_beyond(apart, t.low[d], t.high[d]) * views.all.nm[d];
+    gap2 += gap * gap;
+    if (d == 2) height = apart;
+  }
+  if (gap2 > views.all.list_radius * views.all.list_radius * 1.0001F) return v.sheets;
+  return v.sheets == 3 && height >= 0 ? 2 : 1;
+}
+#endif
+
+#endif
