@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file md/device_md.h  Molecular dynamics in the memory of a GPU: atoms, pair list, pair forces.
+/** @file md/device_md.h  Molecular dynamics in the memory of GPUs: atoms, pair list, pair forces.
  *
- * Everything is queued on one stream of one GPU and stays there; the host sees what it asks for.
+ * Everything is queued on one stream of each GPU and stays there; the host sees what it asks for.
+ * With several GPUs, of this process or of a world's, calls are for all of this process; between
+ * processes all calls are collective, and what is read back is of the domains of this process.
  * The physics is that of nonbonded.h. Positions are fixed point, 2^-32 of the box a unit, so that
  * differences are nearest images of the same precision everywhere; forces are sums of fixed-point
  * numbers, so that they are the same bits in any order. docs/md-gpu.md has layouts and reasons.
@@ -15,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "comm/world.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +45,9 @@ typedef struct tg_device_md_params {
   double inner_radius; /* nm, of a pruning; cutoff <= inner_radius <= list_radius */
   double row_room;     /* of the lists, in units of what a liquid needs twice over; 0: 1 */
   int domains[3];      /* that the box is cut into along each edge; 0: 1 */
+  int card_count;      /* GPUs 0 to card_count - 1 share them in blocks; 0 or 1: `device` has all */
+  tg_world* world; /* of transport nvshmem: a GPU for each PE, in place of these; or NULL */
+  double deadline_s;      /* a GPU that waits longer for another gives up; 0: 60 */
 } tg_device_md_params;
 
 typedef struct tg_device_md_energies {

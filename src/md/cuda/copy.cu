@@ -55,6 +55,7 @@ static tg_status queue(const tg_device_step* p, cudaStream_t stream, void* to, c
 tg_status tg_device_step_copy_kept(tg_device_step* p, tg_device_copy* copy) {
   const size_t n = copy->atom_count;
   const cudaStream_t stream = p->md->stream;
+  TG_TRY(tg_md_select(p->md));
   TG_TRY(queue(p, stream, copy->x, p->view.kept_x, n * sizeof *copy->x));
   TG_TRY(queue(p, stream, copy->v, p->view.kept_v, n * sizeof *copy->v));
   TG_TRY(queue(p, stream, copy->state, p->view.state, sizeof *copy->state));
@@ -63,6 +64,7 @@ tg_status tg_device_step_copy_kept(tg_device_step* p, tg_device_copy* copy) {
 
 tg_status tg_device_step_copy_frame(tg_device_step* p, tg_device_copy* copy) {
   const size_t n = copy->atom_count;
+  TG_TRY(tg_md_select(p->md));
   TG_TRY(queue(p, p->copy, copy->x, p->view.frame_x, n * sizeof *copy->x));
   TG_TRY(queue(p, p->copy, copy->v, p->view.frame_v, n * sizeof *copy->v));
   if (copy->f) TG_TRY(queue(p, p->copy, copy->f, p->view.frame_f, 3 * n * sizeof *copy->f));

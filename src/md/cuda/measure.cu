@@ -30,12 +30,20 @@ static tg_status capture(tg_device_md* md, tg_device_md_stage stage, int launche
   return status;
 }
 
-static tg_status time_graph(tg_device_md* md, cudaGraphExec_t graph, cudaEvent_t event[2],
-                            int repeats, std::vector<double>* us) {
+/* The first card's time, which includes its waits for the others. */
+static tg_status time_graphs(tg_device_md* md, const std::vector<cudaGraphExec_t>& graphs,
+                             cudaEvent_t event[2], int repeats, std::vector<double>* us) {
   for (int r = -1; r < repeats; r++) { /* the first one warms up */
     float ms = 0;
+    size_t i = 0;
+    TG_TRY(tg_md_select(md));
     cudaEventRecord(event[0], md->stream);
-    TG_TRY(tg_cuda_status(cudaGraphLaunch(graph, md->stream), md->device, "starting a graph"));
+    for (const tg_device_md* m = md; m; m = m->next) {
+      TG_TRY(tg_md_select(m));
+      TG_TRY(
+          tg_cuda_status(cudaGraphLaunch(graphs[i++], m->stream), m->device, "starting a graph"));
+    }
+    TG_TRY(tg_md_select(md));
     cudaEventRecord(event[1], md->stream);
     TG_TRY(tg_cuda_status(cudaEventSynchronize(event[1]), md->device, "running a graph"));
     TG_TRY(tg_cuda_status(cudaEventElapsedTime(&ms, event[0], event[1]), md->device,
@@ -47,17 +55,23 @@ static tg_status time_graph(tg_device_md* md, cudaGraphExec_t graph, cudaEvent_t
 
 tg_status tg_device_md_measure(tg_device_md* md, tg_device_md_stage stage, int launches,
                                int repeats, double* microseconds) {
-  cudaGraphExec_t graph = nullptr;
+  std::vector<cudaGraphExec_t> graphs;
   cudaEvent_t event[2] = {};
   std::vector<double> us;
-  TG_TRY(tg_cuda_status(cudaSetDevice(md->device), md->device, "selecting it"));
-  tg_status status = capture(md, stage, launches, &graph);
+  tg_status status = TG_OK;
+  for (tg_device_md* m = md; m && status == TG_OK; m = m->next) {
+    cudaGraphExec_t graph = nullptr;
+    status = tg_md_select(m);
+    if (status == TG_OK) status = capture(m, stage, launches, &graph);
+    if (status == TG_OK) graphs.push_back(graph);
+  }
+  if (status == TG_OK) status = tg_md_select(md);
   for (int i = 0; i < 2 && status == TG_OK; i++)
     status = tg_cuda_status(cudaEventCreate(&event[i]), md->device, "making an event");
-  if (status == TG_OK) status = time_graph(md, graph, event, repeats, &us);
+  if (status == TG_OK) status = time_graphs(md, graphs, event, repeats, &us);
   for (int i = 0; i < 2; i++)
     if (event[i]) cudaEventDestroy(event[i]);
-  if (graph) cudaGraphExecDestroy(graph);
+  for (cudaGraphExec_t graph : graphs) cudaGraphExecDestroy(graph);
   TG_TRY(status);
   std::sort(us.begin(), us.end());
   *microseconds = us[us.size() / 2] / launches;

@@ -63,8 +63,8 @@ static tg_status make_report(tg_md_peers* p, int i) {
   const int device = p->cards.card[i].device;
   void *host = nullptr, *seen = nullptr;
   TG_TRY(tg_cuda_status(cudaSetDevice(device), device, "selecting it"));
-  TG_TRY(tg_cuda_status(cudaHostAlloc(&host, sizeof(tg_md_peers_report), cudaHostAllocMapped),
-                        device, "allocating memory of the host"));
+  TG_TRY(tg_cuda_host_status(cudaHostAlloc(&host, sizeof(tg_md_peers_report), cudaHostAllocMapped),
+                             sizeof(tg_md_peers_report)));
   p->report[i] = (tg_md_peers_report*)host;
   memset(host, 0, sizeof(tg_md_peers_report));
   TG_TRY(tg_cuda_status(cudaHostGetDevicePointer(&seen, host, 0), device,
@@ -92,19 +92,10 @@ tg_status tg_md_peers_open(const tg_md_peers_params* params, tg_md_peers** out) 
   return status;
 }
 
-/* Memory is asked for first, so that there is a message that says how much was wanted. */
 static tg_status allocate_own(tg_md_peers* p, int i, size_t bytes) {
   const tg_card* card = &p->cards.card[i];
   TG_TRY(tg_cuda_status(cudaSetDevice(card->device), card->device, "selecting it"));
-  size_t free_bytes = 0, total = 0;
-  TG_TRY(tg_cuda_status(cudaMemGetInfo(&free_bytes, &total), card->device, "asking for memory"));
-  if (bytes > free_bytes)
-    return tg_fail(TG_ERR_MACHINE,
-                   "GPU %d: %.2f GB of memory are needed and %.2f GB of %.2f GB are free; use a "
-                   "smaller system or a GPU that nobody else uses",
-                   card->device, 1e-9 * (double)bytes, 1e-9 * (double)free_bytes,
-                   1e-9 * (double)total);
-  TG_TRY(tg_cuda_status(cudaMalloc(&p->memory[i], bytes), card->device, "allocating memory"));
+  TG_TRY(tg_cuda_allocate(card->device, bytes, "memory for atoms, lists and steps", &p->memory[i]));
   TG_TRY(tg_cuda_status(cudaMemsetAsync(p->memory[i], 0, bytes, card->stream), card->device,
                         "clearing memory"));
   TG_TRY(tg_cuda_status(cudaStreamSynchronize(card->stream), card->device, "clearing memory"));
@@ -155,7 +146,7 @@ void tg_md_peers_close(tg_md_peers** peers) {
   }
   for (int i = 0; i < p->cards.count; i++) {
     cudaSetDevice(p->cards.card[i].device);
-    cudaFree(p->memory[i]);
+    tg_cuda_release(p->memory[i]);
     cudaFreeHost(p->report[i]);
   }
   tg_symmetric_destroy(&p->symmetric);

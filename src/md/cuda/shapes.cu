@@ -28,13 +28,15 @@ static tg_status choose_grid(tg_device_md* md, const tg_device_md_params* p) {
     g->count[d] = (uint32_t)std::max(p->domains[d], 1);
     domains *= g->count[d];
   }
-  const int most = TG_MD_DOMAINS;
-  if (domains > most)
-    return tg_fail(TG_ERR_INPUT, "GPU %d: %u x %u x %u domains; a GPU takes up to %d", md->device,
-                   g->count[0], g->count[1], g->count[2], most);
+  const long long most = std::min(TG_MD_DOMAINS * md->card_count, (int)TG_MD_MOST_DOMAINS);
+  if (domains > most || domains % md->card_count != 0)
+    return tg_fail(TG_ERR_INPUT,
+                   "%u x %u x %u domains on %d GPU%s: a multiple of %d up to %lld was expected",
+                   g->count[0], g->count[1], g->count[2], md->card_count,
+                   md->card_count == 1 ? "" : "s", md->card_count, most);
   g->domains = (uint32_t)domains;
-  g->first = 0;
-  md->domain_count = (int)domains;
+  md->domain_count = (int)(domains / md->card_count);
+  g->first = (uint32_t)(md->card * md->domain_count);
   return TG_OK;
 }
 

@@ -38,6 +38,10 @@ static void carve_card(tg_device_md* md, room* r, const tg_device_md_params* p) 
   carve(r, types * types, &lj);
   carve(r, (size_t)TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS, &v->energy);
   carve(r, 1, &v->trouble);
+  carve(r, n, &md->steps.v);
+  carve(r, n, &md->steps.frame_x);
+  carve(r, n, &md->steps.frame_v);
+  carve(r, 3 * n, &md->steps.frame_f);
   v->exclusion_start = p->exclusion_start ? start : nullptr;
   v->exclusion = partner;
   md->views.all.lj = lj;
@@ -76,15 +80,14 @@ static void carve_domain(tg_md_view* v, room* r) {
   carve(r, 1, &v->totals);
 }
 
+/* All cards' windows are alike. */
 static void carve_all(tg_device_md* md, room* r, const tg_device_md_params* p) {
-  tg_md_grid* g = &md->views.grid;
   carve_card(md, r, p);
   for (int d = md->domain_count - 1; d >= 0; d--) {
     tg_md_view* v = &md->views.item[d];
     *v = md->views.item[0];
-    v->domain = g->first + (uint32_t)d;
+    v->domain = md->views.grid.first + (uint32_t)d;
     carve_domain(v, r);
-    g->x[v->domain] = v->x;
   }
 }
 
@@ -175,16 +178,19 @@ static tg_status fill_tables(tg_device_md* md, const tg_device_md_params* p) {
   return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it");
 }
 
-static tg_status allocate(tg_device_md* md, const tg_device_md_params* p) {
+static tg_status fill_window(tg_device_md* md, const tg_device_md_params* p) {
   room r = {};
-  carve_all(md, &r, p);
-  TG_TRY(tg_cuda_allocate(md->device, r.used, "memory for atoms and lists", &md->memory));
-  TG_TRY(tg_cuda_status(cudaMemsetAsync(md->memory, 0, r.used, md->stream), md->device,
-                        "clearing memory"));
+  tg_md_grid* g = &md->views.grid;
+  md->memory = tg_md_peers_base(md->peers, md->card);
+  md->views.peers = tg_md_peers_view_of(md->peers, md->card);
   r.memory = (char*)md->memory;
-  r.used = 0;
   carve_all(md, &r, p);
-  return fill_tables(md, p);
+  for (uint32_t d = 0; d < g->domains; d++)
+    g->x[d] = tg_md_peer(md->views.peers, md->views.item[d % (uint32_t)md->domain_count].x,
+                         d / (uint32_t)md->domain_count);
+  TG_TRY(tg_md_select(md));
+  TG_TRY(fill_tables(md, p));
+  return tg_md_prepare_forces(md);
 }
 
 static tg_status check_params(const tg_device_md_params* p) {
@@ -200,40 +206,71 @@ static tg_status check_params(const tg_device_md_params* p) {
   return TG_OK;
 }
 
+/* A card of this process, but for its memory. */
+static tg_status create_card(tg_md_peers* peers, int card, const tg_device_md_params* params,
+                             tg_device_md** out) {
+  tg_device_md* md = new (std::nothrow) tg_device_md();
+  if (!md) return tg_fail(TG_ERR_MACHINE, "no memory for a simulation on a GPU");
+  *out = md;
+  md->peers = peers;
+  md->card = card;
+  md->card_count = tg_md_peers_card_count(peers);
+  md->device = tg_md_peers_device(peers, card);
+  md->stream = tg_md_peers_stream(peers, card);
+  md->views.item[0].atom_count = (uint32_t)params->atom_count;
+  choose_constants(md, params);
+  return tg_md_choose_shapes(md, params);
+}
+
+static tg_status create_cards(tg_md_peers* peers, const tg_device_md_params* params,
+                              tg_device_md** first) {
+  room r = {};
+  tg_device_md** next = first;
+  for (int i = 0; i < tg_md_peers_own_count(peers); i++) {
+    TG_TRY(create_card(peers, tg_md_peers_first(peers) + i, params, next));
+    next = &(*next)->next;
+  }
+  carve_all(*first, &r, params);
+  TG_TRY(tg_md_peers_allocate(peers, r.used));
+  for (tg_device_md* md = *first; md; md = md->next) TG_TRY(fill_window(md, params));
+  return TG_OK;
+}
+
+static void destroy_cards(tg_device_md* md) {
+  while (md) {
+    tg_device_md* next = md->next;
+    delete md;
+    md = next;
+  }
+}
+
 tg_status tg_device_md_create(const tg_device_md_params* params, tg_device_md** out) {
   if (tg_device_count() == 0)
     return tg_fail(TG_ERR_MACHINE, "molecular dynamics on a GPU: %s", tg_device_reason());
   TG_TRY(check_params(params));
-  tg_device_md* md = new (std::nothrow) tg_device_md();
-  if (!md) return tg_fail(TG_ERR_MACHINE, "no memory for a simulation on a GPU");
-  md->device = params->device;
-  md->views.item[0].atom_count = (uint32_t)params->atom_count;
-  choose_constants(md, params);
-  tg_status status = tg_md_choose_shapes(md, params);
-  if (status == TG_OK)
-    status = tg_cuda_status(cudaSetDevice(md->device), md->device, "selecting it");
-  if (status == TG_OK)
-    status = tg_cuda_status(cudaStreamCreateWithFlags(&md->stream, cudaStreamNonBlocking),
-                            md->device, "making a stream");
-  if (status == TG_OK) status = allocate(md, params);
-  if (status == TG_OK) status = tg_md_prepare_forces(md);
-  if (status != TG_OK) {
-    tg_device_md_destroy(&md);
-    return status;
+  tg_md_peers_params cards = {};
+  cards.world = params->world;
+  cards.device = params->device;
+  cards.card_count = params->card_count;
+  cards.deadline_s = params->deadline_s;
+  tg_md_peers* peers = nullptr;
+  tg_device_md* md = nullptr;
+  TG_TRY(tg_md_peers_open(&cards, &peers));
+  const tg_status status = create_cards(peers, params, &md);
+  if (status == TG_OK) {
+    *out = md;
+    return TG_OK;
   }
-  *out = md;
-  return TG_OK;
+  destroy_cards(md);
+  tg_md_peers_close(&peers);
+  return status;
 }
 
 void tg_device_md_destroy(tg_device_md** md) {
   if (md == nullptr || *md == nullptr) return;
-  cudaSetDevice((*md)->device);
-  if ((*md)->stream) {
-    cudaStreamSynchronize((*md)->stream);
-    cudaStreamDestroy((*md)->stream);
-  }
-  tg_cuda_release((*md)->memory);
-  delete *md;
+  tg_md_peers* peers = (*md)->peers;
+  destroy_cards(*md);
+  tg_md_peers_close(&peers); /* waits for the cards first */
   *md = nullptr;
 }
 
@@ -242,9 +279,10 @@ static uint32_t fixed(double x, double box) {
   return (uint32_t)(uint64_t)llrint(part * 0x1p32); /* 2^32, a whole box, becomes 0 */
 }
 
-tg_status tg_device_md_set_positions(tg_device_md* md, const double (*x)[3]) {
+static tg_status set_positions(tg_device_md* md, const double (*x)[3]) {
   tg_md_view* v = &md->views.item[0];
   std::vector<uint4> to(v->atom_count);
+  TG_TRY(tg_md_select(md));
   TG_TRY(download(md, to.data(), v->atom_x, to.size() * sizeof to[0]));
   for (size_t i = 0; i < to.size(); i++) {
     to[i].x = fixed(x[i][0], md->box[0]);
@@ -256,12 +294,27 @@ tg_status tg_device_md_set_positions(tg_device_md* md, const double (*x)[3]) {
   return tg_md_queue_place(md);
 }
 
-tg_status tg_device_md_search(tg_device_md* md) {
-  TG_TRY(tg_md_queue_sort(md));
-  return tg_md_queue_list(md);
+tg_status tg_device_md_set_positions(tg_device_md* md, const double (*x)[3]) {
+  for (; md; md = md->next) TG_TRY(set_positions(md, x));
+  return TG_OK;
 }
 
-tg_status tg_device_md_prune(tg_device_md* md) { return tg_md_queue_prune(md); }
+tg_status tg_device_md_search(tg_device_md* md) {
+  for (; md; md = md->next) {
+    TG_TRY(tg_md_select(md));
+    TG_TRY(tg_md_queue_sort(md));
+    TG_TRY(tg_md_queue_list(md));
+  }
+  return TG_OK;
+}
+
+tg_status tg_device_md_prune(tg_device_md* md) {
+  for (; md; md = md->next) {
+    TG_TRY(tg_md_select(md));
+    TG_TRY(tg_md_queue_prune(md));
+  }
+  return TG_OK;
+}
 
 tg_status tg_md_clear_forces(const tg_device_md* md) {
   for (int d = 0; d < md->domain_count; d++) {
@@ -282,14 +335,25 @@ tg_status tg_md_clear_energies(const tg_device_md* md) {
 }
 
 tg_status tg_device_md_forces(tg_device_md* md, bool want_energy) {
-  TG_TRY(tg_md_clear_forces(md));
-  if (want_energy) TG_TRY(tg_md_clear_energies(md));
-  return tg_md_queue_forces(md, want_energy);
+  for (; md; md = md->next) {
+    TG_TRY(tg_md_select(md));
+    TG_TRY(tg_md_clear_forces(md));
+    if (want_energy) TG_TRY(tg_md_clear_energies(md));
+    TG_TRY(tg_md_queue_forces(md, want_energy));
+  }
+  return TG_OK;
 }
 
+/* Of any card; the message names the first. */
 static tg_status check_trouble(tg_device_md* md) {
-  uint32_t trouble;
-  TG_TRY(download(md, &trouble, md->views.item[0].trouble, sizeof trouble));
+  uint32_t trouble = 0;
+  for (const tg_device_md* m = md; m; m = m->next) {
+    uint32_t one;
+    TG_TRY(tg_md_select(m));
+    TG_TRY(download(m, &one, m->views.item[0].trouble, sizeof one));
+    trouble |= one;
+  }
+  TG_TRY(tg_md_peers_check(md->peers));
   if (trouble & TG_MD_CLUSTER_WIDE)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: in this box clusters of 8 atoms and their neighbours span more than "
@@ -320,9 +384,12 @@ static tg_status check_trouble(tg_device_md* md) {
 
 static tg_status read_energies(tg_device_md* md, tg_device_md_energies* out) {
   std::vector<int64_t> rows((size_t)TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS);
-  TG_TRY(download(md, rows.data(), md->views.item[0].energy, rows.size() * sizeof rows[0]));
   int64_t sum[TG_MD_ENERGY_TERMS] = {};
-  for (size_t i = 0; i < rows.size(); i++) sum[i % TG_MD_ENERGY_TERMS] += rows[i];
+  for (const tg_device_md* m = md; m; m = m->next) {
+    TG_TRY(tg_md_select(m));
+    TG_TRY(download(m, rows.data(), m->views.item[0].energy, rows.size() * sizeof rows[0]));
+    for (size_t i = 0; i < rows.size(); i++) sum[i % TG_MD_ENERGY_TERMS] += rows[i];
+  }
   double value[TG_MD_ENERGY_TERMS];
   for (int i = 0; i < TG_MD_ENERGY_TERMS; i++) value[i] = (double)sum[i] / TG_MD_ENERGY_UNITS;
   out->lj = value[0];
@@ -360,8 +427,12 @@ tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
   if (energies) TG_TRY(read_energies(md, energies));
   if (!f) return TG_OK;
   std::vector<uint8_t> owner(tg_md_is_many(md) ? md->views.item[0].atom_count : 0);
-  TG_TRY(download(md, owner.data(), md->views.item[0].owner, owner.size()));
-  for (int d = 0; d < md->domain_count; d++) TG_TRY(read_forces(md, &md->views.item[d], owner, f));
+  for (; md; md = md->next) {
+    TG_TRY(tg_md_select(md));
+    TG_TRY(download(md, owner.data(), md->views.item[0].owner, owner.size()));
+    for (int d = 0; d < md->domain_count; d++)
+      TG_TRY(read_forces(md, &md->views.item[d], owner, f));
+  }
   return TG_OK;
 }
 
@@ -386,6 +457,9 @@ static tg_status count_rows(tg_device_md* md, const tg_md_view* v, tg_device_md_
 tg_status tg_device_md_count(tg_device_md* md, tg_device_md_counts* out) {
   TG_TRY(check_trouble(md));
   memset(out, 0, sizeof *out);
-  for (int d = 0; d < md->domain_count; d++) TG_TRY(count_rows(md, &md->views.item[d], out));
+  for (; md; md = md->next) {
+    TG_TRY(tg_md_select(md));
+    for (int d = 0; d < md->domain_count; d++) TG_TRY(count_rows(md, &md->views.item[d], out));
+  }
   return TG_OK;
 }

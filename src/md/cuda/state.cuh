@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "device/cuda/check.h"
+#include "md/cuda/peers.cuh"
 #include "md/device_md.h"
 
 enum {
@@ -141,16 +142,35 @@ typedef struct tg_md_grid {
 typedef struct tg_md_views {
   tg_md_constants all;
   tg_md_grid grid;
+  tg_md_peers_view peers;
   tg_md_view item[TG_MD_DOMAINS];
 } tg_md_views;
 
+/** What steps (step.cuh) have in the windows, so that other cards reach it; by atom. */
+typedef struct tg_md_step_arrays {
+  float4* v; /* nm/ps; w: inverse mass */
+  uint4* frame_x;
+  float4* frame_v;
+  int* frame_f; /* [atom_count][3] units */
+} tg_md_step_arrays;
+
+/** One card; a handle is the first of this process, and the others follow. */
 struct tg_device_md {
-  int device, domain_count;
-  cudaStream_t stream;
-  void* memory; /* one allocation for all arrays */
+  int device, domain_count; /* its own domains */
+  int card, card_count;     /* its number among all */
+  cudaStream_t stream;      /* the cards' */
+  void* memory;             /* its window, for all arrays */
+  tg_md_step_arrays steps;
   tg_md_views views;
   double box[3];
+  tg_md_peers* peers; /* one for all cards */
+  tg_device_md* next; /* NULL: the last */
 };
+
+/** What follows is for a card by itself. */
+static inline tg_status tg_md_select(const tg_device_md* md) {
+  return tg_cuda_status(cudaSetDevice(md->device), md->device, "selecting it");
+}
 
 /** How the box is cut, and the room that follows from it. */
 tg_status tg_md_choose_shapes(tg_device_md* md, const tg_device_md_params* params);

@@ -102,12 +102,12 @@ static tg_status carve_homes(tg_device_step* p, room* r, const tg_device_work* w
 static void carve_state(tg_device_step* p, room* r, const tg_device_work* w) {
   tg_step_view* s = &p->view;
   const size_t n = w->atom_count;
-  carve(r, n, &s->v);
+  s->v = p->md->steps.v;
+  s->frame_x = p->md->steps.frame_x;
+  s->frame_v = p->md->steps.frame_v;
+  s->frame_f = p->md->steps.frame_f;
   carve(r, n, &s->kept_x);
   carve(r, n, &s->kept_v);
-  carve(r, n, &s->frame_x);
-  carve(r, n, &s->frame_v);
-  carve(r, 3 * n, &s->frame_f);
   carve(r, (size_t)w->bin_count, &s->scale);
   carve(r, (size_t)TG_STEP_ROWS * TG_STEP_BONDED_TERMS, &s->bonded_sum);
   carve(r, (size_t)TG_STEP_ROWS * TG_STEP_MOVE_TERMS, &s->move_sum);
@@ -238,30 +238,37 @@ static tg_status make_streams(tg_device_step* p) {
   return TG_OK;
 }
 
-tg_status tg_device_step_create(const tg_device_step_params* params, tg_device_step** out) {
+static tg_status create_card(tg_device_md* md, const tg_device_step_params* params,
+                             tg_device_step** out) {
   tg_device_step* p = new (std::nothrow) tg_device_step();
   if (!p) return tg_fail(TG_ERR_MACHINE, "no memory for steps on a GPU");
-  p->md = params->md;
+  *out = p;
+  p->md = md;
   p->atom_count = params->work->atom_count;
   p->inverse_mass.assign(params->work->inverse_mass,
                          params->work->inverse_mass + params->work->atom_count);
   choose_constants(p, params);
-  tg_status status = tg_cuda_status(cudaSetDevice(p->md->device), p->md->device, "selecting it");
-  if (status == TG_OK) status = make_streams(p);
-  if (status == TG_OK) status = allocate(p, params);
-  if (status == TG_OK)
-    status = tg_cuda_status(cudaStreamSynchronize(p->md->stream), p->md->device, "copying to it");
-  if (status != TG_OK) {
-    tg_device_step_destroy(&p);
-    return status;
-  }
-  *out = p;
-  return TG_OK;
+  TG_TRY(tg_md_select(md));
+  TG_TRY(make_streams(p));
+  TG_TRY(allocate(p, params));
+  return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it");
 }
 
-void tg_device_step_destroy(tg_device_step** step) {
-  if (step == nullptr || *step == nullptr) return;
-  tg_device_step* p = *step;
+tg_status tg_device_step_create(const tg_device_step_params* params, tg_device_step** out) {
+  tg_device_step *first = nullptr, **next = &first;
+  tg_status status = TG_OK;
+  for (tg_device_md* md = params->md; md && status == TG_OK; md = md->next) {
+    status = create_card(md, params, next);
+    if (*next) next = &(*next)->next;
+  }
+  if (status == TG_OK)
+    *out = first;
+  else
+    tg_device_step_destroy(&first);
+  return status;
+}
+
+static void destroy_card(tg_device_step* p) {
   cudaSetDevice(p->md->device);
   cudaStreamSynchronize(p->md->stream);
   for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
@@ -277,13 +284,27 @@ void tg_device_step_destroy(tg_device_step** step) {
   tg_cuda_release(p->memory);
   for (int d = 0; d < p->md->domain_count; d++) p->md->views.item[d].first_of_group = nullptr;
   delete p;
+}
+
+void tg_device_step_destroy(tg_device_step** step) {
+  if (step == nullptr || *step == nullptr) return;
+  for (const tg_device_step* p = *step; p; p = p->next) { /* none may store into what is gone */
+    cudaSetDevice(p->md->device);
+    cudaStreamSynchronize(p->md->stream);
+  }
+  for (tg_device_step *p = *step, *next; p; p = next) {
+    next = p->next;
+    destroy_card(p);
+  }
   *step = nullptr;
 }
 
-tg_status tg_device_step_start(tg_device_step* p, const double (*v)[3], long long first,
-                               unsigned char flags) {
+/* Each card has all velocities; one of them sums them up. */
+static tg_status start_card(tg_device_step* p, const double (*v)[3], long long first,
+                            unsigned char flags) {
   const int device = p->md->device;
   const cudaStream_t stream = p->md->stream;
+  TG_TRY(tg_md_select(p->md));
   std::vector<float4> velocity(p->atom_count);
   for (size_t i = 0; i < velocity.size(); i++)
     velocity[i] = make_float4((float)v[i][0], (float)v[i][1], (float)v[i][2], p->inverse_mass[i]);
@@ -301,15 +322,27 @@ tg_status tg_device_step_start(tg_device_step* p, const double (*v)[3], long lon
       "copying to it"));
   TG_TRY(tg_md_clear_forces(p->md));
   TG_TRY(tg_md_clear_energies(p->md));
-  p->next_step = first;
-  p->queued = p->collected = 0;
-  p->records_read = 0;
   tg_step_draw_noise(p, first, &flags, 1);
-  if (tg_step_prepares(flags)) {
-    TG_TRY(tg_step_queue_sums(p->md, &p->view, stream));
-    TG_TRY(tg_step_queue_reduce(p->md, &p->view, stream, tg_step_prepares(flags), 0));
+  /* before what is on the stack goes, and before another card may wait for this one */
+  return tg_cuda_status(cudaStreamSynchronize(stream), device, "copying to it");
+}
+
+tg_status tg_device_step_start(tg_device_step* step, const double (*v)[3], long long first,
+                               unsigned char flags) {
+  step->next_step = first;
+  step->queued = step->collected = 0;
+  step->records_read = 0;
+  for (tg_device_step* p = step; p; p = p->next) TG_TRY(start_card(p, v, first, flags));
+  for (tg_device_step* p = step; p && tg_step_prepares(flags); p = p->next) {
+    TG_TRY(tg_md_select(p->md));
+    if (p->md->card == 0) TG_TRY(tg_step_queue_sums(p->md, &p->view, p->md->stream));
+    TG_TRY(tg_step_queue_reduce(p->md, &p->view, p->md->stream, tg_step_prepares(flags), 0));
   }
-  return tg_cuda_status(cudaStreamSynchronize(stream), device, "starting");
+  for (tg_device_step* p = step; p; p = p->next) {
+    TG_TRY(tg_md_select(p->md));
+    TG_TRY(tg_cuda_status(cudaStreamSynchronize(p->md->stream), p->md->device, "starting"));
+  }
+  return tg_md_peers_check(step->md->peers);
 }
 
 /* Blocks until all queued steps are done. */
@@ -319,16 +352,29 @@ static tg_status download(const tg_device_step* p, void* to, const void* from, s
   return tg_cuda_status(cudaStreamSynchronize(p->md->stream), p->md->device, "computing");
 }
 
-tg_status tg_device_step_get(tg_device_step* p, double (*x)[3], double (*v)[3]) {
-  if (x) {
-    std::vector<uint4> at(p->atom_count);
-    TG_TRY(download(p, at.data(), p->md->views.item[0].atom_x, at.size() * sizeof at[0]));
-    tg_step_positions(at.data(), at.size(), p->view.nm, x);
+/* Of the atoms at home on the card; of one with all of them, all. */
+static tg_status get_card(const tg_device_step* p, double (*x)[3], double (*v)[3]) {
+  const tg_device_md* md = p->md;
+  const tg_md_view* view = &md->views.item[0];
+  const uint32_t first = md->views.grid.first, count = (uint32_t)md->domain_count;
+  const bool some = md->card_count > 1;
+  std::vector<uint8_t> owner(some ? p->atom_count : 0);
+  std::vector<uint4> at(x ? p->atom_count : 0);
+  std::vector<float4> speed(v ? p->atom_count : 0);
+  TG_TRY(tg_md_select(md));
+  if (some) TG_TRY(download(p, owner.data(), view->owner, owner.size()));
+  if (x) TG_TRY(download(p, at.data(), view->atom_x, at.size() * sizeof at[0]));
+  if (v) TG_TRY(download(p, speed.data(), p->view.v, speed.size() * sizeof speed[0]));
+  for (size_t i = 0; i < p->atom_count; i++) {
+    if (some && owner[i] - first >= count) continue;
+    if (x) tg_step_positions(&at[i], 1, p->view.nm, x + i);
+    if (v) tg_step_velocities(&speed[i], 1, v + i);
   }
-  if (!v) return TG_OK;
-  std::vector<float4> at(p->atom_count);
-  TG_TRY(download(p, at.data(), p->view.v, at.size() * sizeof at[0]));
-  tg_step_velocities(at.data(), at.size(), v);
+  return TG_OK;
+}
+
+tg_status tg_device_step_get(tg_device_step* p, double (*x)[3], double (*v)[3]) {
+  for (; p; p = p->next) TG_TRY(get_card(p, x, v));
   return TG_OK;
 }
 

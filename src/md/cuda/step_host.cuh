@@ -15,8 +15,11 @@ typedef struct tg_step_graph {
   long long kernels;
 } tg_step_graph;
 
+/** Of one card; a handle is that of the first card of this process, and the others follow. What is
+ * marked so is the first one's alone. */
 struct tg_device_step {
   tg_device_md* md;
+  tg_device_step* next; /* NULL: the last */
   size_t atom_count;
   std::vector<float> inverse_mass;
   tg_step_view view;
@@ -31,6 +34,7 @@ struct tg_device_step {
   tg_step_report* report;
   double* noise;
   std::vector<tg_step_graph> graphs;
+  /* the first one's: */
   long long next_step;              /* the first that is not queued */
   long long queued, collected;      /* stretches */
   int stretch[TG_DEVICE_IN_FLIGHT]; /* their steps */

@@ -122,21 +122,39 @@ static tg_status find_graph(tg_device_step* p, const unsigned char* flags, int c
   return TG_OK;
 }
 
-tg_status tg_device_step_queue(tg_device_step* p, const unsigned char* flags, int count) {
-  if (count < 1 || count > TG_DEVICE_STRETCH || p->queued - p->collected >= TG_DEVICE_IN_FLIGHT)
+/* All cards' graphs are ready before one is started: a card that waits for another in the middle of
+ * a step must not wait for the host to prepare anything. */
+tg_status tg_device_step_queue(tg_device_step* step, const unsigned char* flags, int count) {
+  const tg_step_graph* graphs[TG_MD_MOST_CARDS] = {};
+  if (count < 1 || count > TG_DEVICE_STRETCH ||
+      step->queued - step->collected >= TG_DEVICE_IN_FLIGHT)
     return tg_fail(TG_ERR_INTERNAL, "%d steps to queue beside %lld stretches under way", count,
-                   p->queued - p->collected);
-  const tg_step_graph* graph = nullptr;
-  TG_TRY(find_graph(p, flags, count, &graph));
-  tg_step_draw_noise(p, p->next_step + 1, flags + 1, count);
-  const int slot = (int)(p->queued % TG_DEVICE_IN_FLIGHT);
-  TG_TRY(status_of(p, cudaGraphLaunch(graph->exec, p->md->stream), "starting a graph"));
-  TG_TRY(status_of(p, cudaEventRecord(p->done[slot], p->md->stream), "recording an event"));
-  p->stretch[slot] = count;
-  p->kernels += graph->kernels;
-  p->next_step += count;
-  p->queued++;
+                   step->queued - step->collected);
+  const int slot = (int)(step->queued % TG_DEVICE_IN_FLIGHT);
+  int i = 0;
+  for (tg_device_step* p = step; p; p = p->next) {
+    TG_TRY(tg_md_select(p->md));
+    TG_TRY(find_graph(p, flags, count, &graphs[i++]));
+    tg_step_draw_noise(p, step->next_step + 1, flags + 1, count);
+  }
+  i = 0;
+  for (tg_device_step* p = step; p; p = p->next) {
+    TG_TRY(tg_md_select(p->md));
+    TG_TRY(status_of(p, cudaGraphLaunch(graphs[i]->exec, p->md->stream), "starting a graph"));
+    TG_TRY(status_of(p, cudaEventRecord(p->done[slot], p->md->stream), "recording an event"));
+    step->kernels += graphs[i++]->kernels;
+  }
+  step->stretch[slot] = count;
+  step->next_step += count;
+  step->queued++;
   return TG_OK;
+}
+
+/* Takes over what a card reports. */
+static void add_trouble(const tg_step_report* report, tg_device_trouble* trouble) {
+  trouble->lists |= report->lists;
+  if (report->fast_atom != ~0ULL) trouble->fast_atom = (long long)report->fast_atom;
+  if (report->bad_group != ~0ULL) trouble->bad_group = (long long)report->bad_group;
 }
 
 tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_record** records,
@@ -147,16 +165,18 @@ tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_
   *records = p->records.data();
   if (p->collected == p->queued) return TG_OK;
   const int slot = (int)(p->collected % TG_DEVICE_IN_FLIGHT);
-  TG_TRY(status_of(p, cudaEventSynchronize(p->done[slot]), "computing"));
-  p->waits++;
+  for (tg_device_step* q = p; q; q = q->next) {
+    TG_TRY(tg_md_select(q->md));
+    TG_TRY(status_of(q, cudaEventSynchronize(q->done[slot]), "computing"));
+    p->waits++;
+    add_trouble(&q->report[slot], trouble);
+  }
   p->collected++;
+  TG_TRY(tg_md_peers_check(p->md->peers));
   const tg_step_report* report = &p->report[slot];
   for (; p->records_read < report->record_count; p->records_read++)
     p->records.push_back(p->record[p->records_read % TG_STEP_RECORDS]);
-  trouble->lists = report->lists;
-  trouble->list_full = report->lists != 0 && (report->lists & ~(unsigned)TG_MD_WANTS_ROOM) == 0;
-  if (report->fast_atom != ~0ULL) trouble->fast_atom = (long long)report->fast_atom;
-  if (report->bad_group != ~0ULL) trouble->bad_group = (long long)report->bad_group;
+  trouble->list_full = trouble->lists != 0 && (trouble->lists & ~(unsigned)TG_MD_WANTS_ROOM) == 0;
   *steps = p->stretch[slot];
   *records = p->records.data();
   *count = (int)p->records.size();
@@ -184,41 +204,60 @@ static tg_status queue_stage(tg_device_step* p, tg_device_step_stage stage) {
   }
 }
 
-static tg_status time_graph(tg_device_step* p, cudaGraphExec_t graph, cudaEvent_t* event,
-                            std::vector<float>* ms) {
+/* The time of the first card, which includes its waits for the others. */
+static tg_status time_graphs(tg_device_step* step, const std::vector<cudaGraphExec_t>& graphs,
+                             cudaEvent_t* event, std::vector<float>* ms) {
   for (int r = 0; r < MEASURED_REPEATS; r++) {
     float one = 0;
-    TG_TRY(status_of(p, cudaEventRecord(event[0], p->md->stream), "measuring time"));
-    TG_TRY(status_of(p, cudaGraphLaunch(graph, p->md->stream), "starting a graph"));
-    TG_TRY(status_of(p, cudaEventRecord(event[1], p->md->stream), "measuring time"));
-    TG_TRY(status_of(p, cudaEventSynchronize(event[1]), "running a graph"));
-    TG_TRY(status_of(p, cudaEventElapsedTime(&one, event[0], event[1]), "measuring time"));
+    size_t i = 0;
+    TG_TRY(tg_md_select(step->md));
+    TG_TRY(status_of(step, cudaEventRecord(event[0], step->md->stream), "measuring time"));
+    for (tg_device_step* p = step; p; p = p->next) {
+      TG_TRY(tg_md_select(p->md));
+      TG_TRY(status_of(p, cudaGraphLaunch(graphs[i++], p->md->stream), "starting a graph"));
+    }
+    TG_TRY(tg_md_select(step->md));
+    TG_TRY(status_of(step, cudaEventRecord(event[1], step->md->stream), "measuring time"));
+    TG_TRY(status_of(step, cudaEventSynchronize(event[1]), "running a graph"));
+    TG_TRY(status_of(step, cudaEventElapsedTime(&one, event[0], event[1]), "measuring time"));
     ms->push_back(one);
   }
   return TG_OK;
 }
 
-tg_status tg_device_step_measure(tg_device_step* p, tg_device_step_stage stage,
-                                 double* microseconds) {
+static tg_status capture_stage(tg_device_step* p, tg_device_step_stage stage,
+                               cudaGraphExec_t* out) {
   cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  cudaEvent_t event[2] = {};
-  std::vector<float> ms;
+  TG_TRY(tg_md_select(p->md));
   TG_TRY(status_of(p, cudaStreamBeginCapture(p->md->stream, cudaStreamCaptureModeThreadLocal),
                    "beginning a graph"));
   tg_status status = TG_OK;
   for (int i = 0; i < MEASURED_LAUNCHES && status == TG_OK; i++) status = queue_stage(p, stage);
   const cudaError_t error = cudaStreamEndCapture(p->md->stream, &graph);
   if (status == TG_OK) status = status_of(p, error, "ending a graph");
-  if (status == TG_OK)
-    status = status_of(p, cudaGraphInstantiate(&exec, graph, 0), "preparing a graph");
+  if (status == TG_OK) status = status_of(p, cudaGraphInstantiate(out, graph, 0), "preparing it");
+  if (graph) cudaGraphDestroy(graph);
+  return status;
+}
+
+tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stage,
+                                 double* microseconds) {
+  std::vector<cudaGraphExec_t> graphs;
+  cudaEvent_t event[2] = {};
+  std::vector<float> ms;
+  tg_status status = TG_OK;
+  for (tg_device_step* p = step; p && status == TG_OK; p = p->next) {
+    cudaGraphExec_t exec = nullptr;
+    status = capture_stage(p, stage, &exec);
+    if (status == TG_OK) graphs.push_back(exec);
+  }
+  if (status == TG_OK) status = tg_md_select(step->md);
   for (int i = 0; i < 2 && status == TG_OK; i++)
-    status = status_of(p, cudaEventCreate(&event[i]), "making an event");
-  if (status == TG_OK) status = time_graph(p, exec, event, &ms);
+    status = status_of(step, cudaEventCreate(&event[i]), "making an event");
+  if (status == TG_OK) status = time_graphs(step, graphs, event, &ms);
   for (int i = 0; i < 2; i++)
     if (event[i]) cudaEventDestroy(event[i]);
-  if (exec) cudaGraphExecDestroy(exec);
-  if (graph) cudaGraphDestroy(graph);
+  for (cudaGraphExec_t exec : graphs) cudaGraphExecDestroy(exec);
   TG_TRY(status);
   std::sort(ms.begin(), ms.end());
   *microseconds = 1e3 * ms[ms.size() / 2] / MEASURED_LAUNCHES;
