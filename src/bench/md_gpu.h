@@ -10,23 +10,36 @@
  * Method: graphs of 10 launches between two events, the median of the repeats. The forces are
  * checked against the backend omp in double precision first. Whole steps: the stretches of a run
  * without files, after a warm-up in which every graph is made; the host's clock from the first
- * launch of a repeat to the end of its last step. */
+ * launch of a repeat to the end of its last step.
+ *
+ * Halo time that computation does not hide: the median of the steps less that of the same steps
+ * when nobody waits for positions of another GPU, which are stored as ever. That includes what
+ * the GPUs wait for each other's uneven work. */
 #ifndef TG_BENCH_MD_GPU_H
 #define TG_BENCH_MD_GPU_H
 
 #include "base/status.h"
 #include "device/device.h"
+#include "md/device_choice.h"
 #include "md/device_md.h"
+
+/** GPUs and domains that share whole steps, as tg_md_job has them. */
+typedef struct tg_bench_md_gpu_way {
+  int gpus, pe_count, grid[3];
+  const char* halo; /* NULL: the default */
+} tg_bench_md_gpu_way;
 
 typedef struct tg_bench_md_gpu_params {
   const char *configuration, *topology, *parameters;
   int copies[3]; /* of the system, along each edge */
-  int device;
-  int repeats;  /* at least 1 */
-  int steps;    /* of each repeat of whole steps, rounded up to whole lives of a list */
-  bool example; /* the system is throng's own, which others were measured with */
-  bool check;   /* against the backend omp, with `threads` */
+  int device;    /* that one GPU is */
+  int repeats;   /* at least 1 */
+  int steps;     /* of each repeat of whole steps, rounded up to whole lives of a list */
+  bool example;  /* the system is throng's own, which others were measured with */
+  bool check;    /* against the backend omp, with `threads` */
   int threads;
+  const tg_bench_md_gpu_way* ways; /* [way_count] of whole steps */
+  int way_count;
 } tg_bench_md_gpu_params;
 
 typedef struct tg_bench_md_gpu_result {
@@ -57,19 +70,22 @@ typedef enum tg_bench_md_gpu_part {
 
 /** Whole steps, as throng md run does them, without output. */
 typedef struct tg_bench_md_gpu_steps_result {
-  int steps, repeats;                 /* of a repeat, measured */
-  double us, us_least, us_most;       /* a step, median of the repeats */
-  double ns_per_day;                  /* by the median */
-  double kernels, waits;              /* a step: nodes of the graphs, the host's waits */
+  tg_device_choice devices;
+  int steps, repeats;           /* of a repeat, measured */
+  double us, us_least, us_most; /* a step, median of the repeats */
+  double ns_per_day;            /* by the median */
+  double kernels, waits;        /* a step: nodes of the graphs, the host's waits */
+  double exposed_us; /* a step, of waits for other GPUs' positions; negative: there are none */
   double part[TG_BENCH_MD_GPU_PARTS]; /* us a step */
   double gromacs_us; /* GROMACS 2026's on one H200; 0 where this system was not measured */
 } tg_bench_md_gpu_steps_result;
 
 const char* tg_bench_md_gpu_part_name(tg_bench_md_gpu_part part);
 
-/** Makes the copies as files in a temporary folder, and removes it. */
+/** Each way's result, [way_count]; *done: how many there are, also after a failure. Makes the
+ * copies as files in a temporary folder, and removes it. */
 tg_status tg_bench_md_gpu_steps(const tg_bench_md_gpu_params* params,
-                                tg_bench_md_gpu_steps_result* out);
+                                tg_bench_md_gpu_steps_result* out, int* done);
 
 /** TG_ERR_NUMERICS if the forces are wrong. */
 tg_status tg_bench_md_gpu(const tg_bench_md_gpu_params* params, const tg_device_info* gpu,

@@ -80,19 +80,18 @@ static unsigned char flags_of(const bench* b, long long step, bool first) {
 }
 
 /* Atoms start where the file has them, on their constraints to the file's three decimals. */
-static tg_status make_steps(bench* b) {
-  const int once[3] = {1, 1, 1};
+static tg_status make_steps(bench* b, const tg_device_choice* devices) {
   const tg_md_system* system = b->system;
-  TG_TRY(tg_device_atoms_make(system, once, &b->atoms));
-  TG_TRY(tg_device_work_make(system, &b->work));
   tg_device_setup setup = {.system = system,
                            .atoms = &b->atoms,
                            .work = &b->work,
                            .device = b->params->device,
+                           .devices = devices,
                            .lists = b->lists,
                            .x = (const double(*)[3])b->atoms.x};
   tg_thermostat_start(&system->parameters, system->degrees_of_freedom, &setup.thermostat);
   TG_TRY(tg_device_setup_steps(&setup, &b->md, &b->step));
+  b->next = b->listed = 0;
   return tg_device_step_start(b->step, (const double(*)[3])system->start.v, 0,
                               flags_of(b, 0, true));
 }
@@ -155,31 +154,43 @@ static int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-static tg_status measure_steps(bench* b, tg_bench_md_gpu_steps_result* out) {
-  const int life = b->run.nstlist, repeats = b->params->repeats;
-  const int steps = (b->params->steps + life - 1) / life * life;
-  double us[MOST_REPEATS];
-  long long kernels[2], waits[2];
-  if (repeats > MOST_REPEATS)
-    return tg_fail(TG_ERR_INPUT, "%d repeats: at most %d", repeats, MOST_REPEATS);
+/* us: [repeats] ascending; the median is returned. */
+static tg_status time_steps(bench* b, int steps, double* us, double* median) {
+  const int repeats = b->params->repeats;
   TG_TRY(do_steps(b, steps)); /* which makes the graphs */
-  tg_device_step_launches(b->step, &kernels[0], &waits[0]);
   for (int r = 0; r < repeats; r++) {
     const double clock = tg_time_now();
     TG_TRY(do_steps(b, steps));
     us[r] = 1e6 * (tg_time_now() - clock) / steps;
   }
-  tg_device_step_launches(b->step, &kernels[1], &waits[1]);
   qsort(us, (size_t)repeats, sizeof *us, ascending);
-  const double done = (double)steps * repeats;
+  *median = repeats % 2 ? us[repeats / 2] : 0.5 * (us[repeats / 2 - 1] + us[repeats / 2]);
+  return TG_OK;
+}
+
+static tg_status measure_steps(bench* b, tg_bench_md_gpu_steps_result* out) {
+  const int life = b->run.nstlist, repeats = b->params->repeats;
+  const int steps = (b->params->steps + life - 1) / life * life;
+  double us[MOST_REPEATS], rushed;
+  long long kernels, waits;
+  if (repeats > MOST_REPEATS)
+    return tg_fail(TG_ERR_INPUT, "%d repeats: at most %d", repeats, MOST_REPEATS);
+  TG_TRY(time_steps(b, steps, us, &out->us));
+  tg_device_step_launches(b->step, &kernels, &waits);
+  const double done = (double)steps * (repeats + 1);
   out->steps = steps;
   out->repeats = repeats;
   out->us_least = us[0];
   out->us_most = us[repeats - 1];
-  out->us = repeats % 2 ? us[repeats / 2] : 0.5 * (us[repeats / 2 - 1] + us[repeats / 2]);
   out->ns_per_day = b->system->parameters.dt * 1e-3 * 86400 / (1e-6 * out->us);
-  out->kernels = (double)(kernels[1] - kernels[0]) / done;
-  out->waits = (double)(waits[1] - waits[0]) / done;
+  out->kernels = (double)kernels / done;
+  out->waits = (double)waits / done;
+  out->exposed_us = -1;
+  if (out->devices.card_count == 1) return TG_OK;
+  tg_device_step_rush(b->step, true);
+  TG_TRY(time_steps(b, steps, us, &rushed));
+  tg_device_step_rush(b->step, false);
+  out->exposed_us = fmax(0, out->us - rushed);
   return TG_OK;
 }
 
@@ -201,20 +212,42 @@ static tg_status split(bench* b, tg_bench_md_gpu_steps_result* out) {
   return TG_OK;
 }
 
-tg_status tg_bench_md_gpu_steps(const tg_bench_md_gpu_params* params,
-                                tg_bench_md_gpu_steps_result* out) {
-  bench* b = NULL;
+static tg_status measure_way(bench* b, const tg_bench_md_gpu_way* way,
+                             tg_bench_md_gpu_steps_result* out) {
+  tg_md_job job;
   memset(out, 0, sizeof *out);
+  tg_md_job_default(&job);
+  job.backend = "cuda";
+  job.gpus = way->gpus;
+  job.pe_count = way->pe_count;
+  job.halo = way->halo;
+  memcpy(job.grid, way->grid, sizeof job.grid);
+  TG_TRY(tg_device_choice_check(&job));
+  TG_TRY(tg_device_choose(&job, b->system->box, 1, &out->devices));
+  tg_status status = make_steps(b, &out->devices);
+  if (status == TG_OK) status = measure_steps(b, out);
+  if (status == TG_OK) status = split(b, out);
+  out->gromacs_us = gromacs_us(b);
+  tg_device_step_destroy(&b->step);
+  tg_device_md_destroy(&b->md);
+  return status;
+}
+
+tg_status tg_bench_md_gpu_steps(const tg_bench_md_gpu_params* params,
+                                tg_bench_md_gpu_steps_result* out, int* done) {
+  const int once[3] = {1, 1, 1};
+  bench* b = NULL;
+  *done = 0;
   TG_TRY(TG_ALLOCATE(1, "benchmark of steps", &b));
   b->params = params;
   tg_status status = make_system(b);
   if (status == TG_OK) status = choose_lists(b);
-  if (status == TG_OK) status = make_steps(b);
-  if (status == TG_OK) status = measure_steps(b, out);
-  if (status == TG_OK) status = split(b, out);
-  if (status == TG_OK) out->gromacs_us = gromacs_us(b);
-  tg_device_step_destroy(&b->step);
-  tg_device_md_destroy(&b->md);
+  if (status == TG_OK) status = tg_device_atoms_make(b->system, once, &b->atoms);
+  if (status == TG_OK) status = tg_device_work_make(b->system, &b->work);
+  while (status == TG_OK && *done < params->way_count) {
+    status = measure_way(b, &params->ways[*done], &out[*done]);
+    if (status == TG_OK) ++*done;
+  }
   tg_device_work_free(&b->work);
   tg_device_atoms_free(&b->atoms);
   tg_md_system_destroy(&b->system);

@@ -15,8 +15,7 @@ static void say(void* context, int warning, const char* line) {
   if (tg_cli_speaks()) fprintf(stderr, "throng: %s%s\n", warning ? "warning: " : "", line);
 }
 
-/* "8" or "2x2x2". */
-static tg_status parse_pe(const char* text, tg_md_job* job) {
+tg_status tg_cli_md_parse_pe(const char* text, tg_md_job* job) {
   int numbers[3] = {0, 0, 0}, count = 0;
   const char* at = text;
   bool more = true; /* a number must follow */
@@ -70,5 +69,5 @@ tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* m
   if (!(machine->deadline_s > 0))
     return tg_fail(TG_ERR_INPUT, "--deadline %g: seconds, more than 0, were expected",
                    machine->deadline_s);
-  return machine->pe ? parse_pe(machine->pe, out) : TG_OK;
+  return machine->pe ? tg_cli_md_parse_pe(machine->pe, out) : TG_OK;
 }

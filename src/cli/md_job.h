@@ -104,6 +104,8 @@ typedef struct tg_cli_md_machine {
         false                                                                                      \
   }
 
+/** "8" or "2x2x2" as job->pe_count or job->grid. */
+tg_status tg_cli_md_parse_pe(const char* text, tg_md_job* job);
 /** A job from these options; texts stay where they are. TG_ERR_INPUT for a bad --pe or --threads.
  */
 tg_status tg_cli_md_job(const tg_cli_md_input* input, const tg_cli_md_machine* machine,

@@ -8,6 +8,12 @@
 static void list_params(const tg_device_setup* s, tg_device_md_params* out) {
   tg_device_atoms_params(s->atoms, s->system, out);
   out->device = s->device;
+  if (s->devices) {
+    out->card_count = s->devices->card_count;
+    memcpy(out->domains, s->devices->grid, sizeof out->domains);
+  }
+  out->world = s->world;
+  out->deadline_s = s->deadline_s;
   out->list_radius = s->lists.radius;
   out->inner_radius = s->lists.prune_interval > 0 ? s->lists.inner_radius : s->lists.radius;
   out->row_room = s->row_room;

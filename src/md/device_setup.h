@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file md/device_setup.h  Lists and steps of one GPU for a system and a choice of lists. */
+/** @file md/device_setup.h  Lists and steps on GPUs for a system and a choice of lists. */
 #ifndef TG_MD_DEVICE_SETUP_H
 #define TG_MD_DEVICE_SETUP_H
 
 #include "md/device_atoms.h"
+#include "md/device_choice.h"
 #include "md/device_step.h"
 #include "md/list_choice.h"
 
@@ -11,7 +12,10 @@ typedef struct tg_device_setup {
   const tg_md_system* system;
   const tg_device_atoms* atoms;
   const tg_device_work* work;
-  int device;
+  int device;                      /* the GPU, where there is one and no world */
+  const tg_device_choice* devices; /* NULL: one GPU, one domain */
+  tg_world* world;                 /* of processes with a GPU each, or NULL */
+  double deadline_s;               /* 0: the default */
   tg_list_choice lists;
   double row_room;      /* as tg_device_md_params */
   const double (*x)[3]; /* [atom_count] nm */

@@ -122,6 +122,9 @@ typedef enum tg_device_step_stage {
 /** Microseconds of one stage, the median of some graphs. Leaves the state unusable. */
 tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stage,
                                  double* microseconds);
+/** For benchmarks: from now on positions of other GPUs are not waited for (or are again), so that
+ * the difference is what waiting costs. The state goes wrong by and by. */
+void tg_device_step_rush(tg_device_step* step, bool rush);
 /** Kernels launched, in graphs or not, and how often the host has waited. */
 void tg_device_step_launches(const tg_device_step* step, long long* kernels, long long* waits);
 

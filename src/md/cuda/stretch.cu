@@ -183,6 +183,14 @@ tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_
   return TG_OK;
 }
 
+void tg_device_step_rush(tg_device_step* step, bool rush) {
+  for (tg_device_step* p = step; p; p = p->next) {
+    p->md->views.peers.rushed = rush;
+    for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
+    p->graphs.clear();
+  }
+}
+
 /* With a time step of 0, so that the state stays. */
 static tg_status queue_stage(tg_device_step* p, tg_device_step_stage stage) {
   tg_step_view view = p->view;

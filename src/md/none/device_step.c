@@ -70,6 +70,8 @@ tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stag
   return missing();
 }
 
+void tg_device_step_rush(tg_device_step* step, bool rush) { (void)step, (void)rush; }
+
 void tg_device_step_launches(const tg_device_step* step, long long* kernels, long long* waits) {
   (void)step;
   *kernels = *waits = 0;
