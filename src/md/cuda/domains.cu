@@ -31,7 +31,8 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t first = v.first_of_group ? v.first_of_group[i] : i;
     const uint32_t owner = tg_md_domain_of(g, first == i ? x : v.atom_x[first]);
     home = owner == v.domain;
-    if (home) v.send_mask[i] = 0; /* halo atoms' domains set it after this kernel */
+    /* halo atoms' domains set it after this kernel; other cards' perhaps before (share.cu) */
+    if (home && views.peers.card_count == 1) v.send_mask[i] = 0;
     if (blockIdx.z == 0) v.owner[i] = (uint8_t)owner;
   }
   if (!__any_sync(~0U, home)) return;

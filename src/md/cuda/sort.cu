@@ -221,9 +221,16 @@ static __device__ void bound(const tg_md_constants& c, const tg_md_view& v, uint
 }
 
 /* Where this domain has another's atom. */
-static __device__ void tell_owner(const tg_md_view& v, uint32_t atom, uint32_t slot) {
-  v.send_slot[(size_t)v.domain * v.atom_count + atom] = slot;
-  atomicOr(v.send_mask + atom, 1U << v.domain);
+static __device__ void tell_owner(const tg_md_views& views, const tg_md_view& v, uint32_t atom,
+                                  uint32_t slot) {
+  const tg_md_peers_view& p = views.peers;
+  const uint32_t card = v.owner[atom] / (views.grid.domains / p.card_count);
+  tg_md_peer(p, v.send_slot, card)[(size_t)v.domain * v.atom_count + atom] = slot;
+  uint32_t* mask = tg_md_peer(p, v.send_mask, card) + atom;
+  if (card == p.card)
+    atomicOr(mask, 1U << v.domain);
+  else
+    atomicOr_system(mask, 1U << v.domain);
 }
 
 /* From sorted atoms to slots and clusters. Launch: a thread a slot of all there is room for; bound
@@ -261,7 +268,7 @@ static __global__ void __launch_bounds__(THREADS)
   v.row[to] = (type & ~TG_MD_HAS_LJ) * TG_MD_ROW_BYTES;
   v.atom[to] = real ? (int32_t)atom : -1;
   if (real) v.slot_of_atom[atom] = to;
-  if (real && !at_home) tell_owner(v, atom, to);
+  if (real && !at_home) tell_owner(views, v, atom, to);
 }
 
 static __global__ void place(const __grid_constant__ tg_md_views views) {

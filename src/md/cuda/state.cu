@@ -38,6 +38,7 @@ static void carve_card(tg_device_md* md, room* r, const tg_device_md_params* p) 
   carve(r, types * types, &lj);
   carve(r, (size_t)TG_MD_ENERGY_ROWS * TG_MD_ENERGY_TERMS, &v->energy);
   carve(r, 1, &v->trouble);
+  carve(r, 1, &md->views.exchange);
   carve(r, n, &md->steps.v);
   carve(r, n, &md->steps.frame_x);
   carve(r, n, &md->steps.frame_v);

@@ -57,7 +57,8 @@ enum {
   TG_MD_CLUSTER_WIDE = 4,  /* a cluster and its neighbours span more than half the box */
   TG_MD_QUEUE_FULL = 8,
   TG_MD_DOMAIN_FULL = 16, /* more atoms near a domain than it has room for */
-  TG_MD_BONDED_FAR = 32   /* a bonded partner is beyond the list radius */
+  TG_MD_BONDED_FAR = 32,  /* a bonded partner is beyond the list radius */
+  TG_MD_PEER_LOST = 64    /* waiting for another card was given up */
 };
 /** More room (tg_device_md_params.row_room) helps against these. */
 #define TG_MD_WANTS_ROOM (TG_MD_LIST_FULL | TG_MD_DOMAIN_FULL)
@@ -138,11 +139,19 @@ typedef struct tg_md_grid {
   uint4* x[TG_MD_MOST_DOMAINS]; /* x by slot of each, as this card reaches it */
 } tg_md_grid;
 
+/** Of a card, in its window: the numbers of its latest exchanges, which are the same on all cards,
+ * and mail. */
+typedef struct tg_md_exchange {
+  uint64_t number[TG_MD_FLAG_KINDS];
+  unsigned long long trouble[TG_MD_MOST_CARDS][3]; /* of each: *trouble, fast atom, bad group */
+} tg_md_exchange;
+
 /** A kernel's parameter. */
 typedef struct tg_md_views {
   tg_md_constants all;
   tg_md_grid grid;
   tg_md_peers_view peers;
+  tg_md_exchange* exchange; /* own */
   tg_md_view item[TG_MD_DOMAINS];
 } tg_md_views;
 

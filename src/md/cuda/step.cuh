@@ -148,6 +148,12 @@ tg_status tg_step_queue_sums(const tg_device_md* md, const tg_step_view* s, cuda
 tg_status tg_step_queue_reduce(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
                                int flags, int offset);
 tg_status tg_step_queue_keep(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream);
+/** Where there are several cards: x and v of all atoms to all cards, before a search. */
+tg_status tg_step_queue_share(const tg_device_md* md, const tg_step_view* s);
+/** Where there are several cards: all have come to here (TG_MD_FLAG_SEARCH, PLAN or FRAME). */
+tg_status tg_step_queue_meeting(const tg_device_md* md, const tg_step_view* s, int kind);
+/** As tg_step_queue_frame with several cards: a frame at card 0. */
+tg_status tg_step_queue_frame_share(const tg_device_md* md, const tg_step_view* s);
 tg_status tg_step_queue_frame(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream);
 /** The end of a stretch of `count` steps. */
 tg_status tg_step_queue_end(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,

@@ -39,10 +39,12 @@ static tg_status join(tg_device_step* p) {
 
 static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
   if (flags & TG_STEP_SEARCH) {
+    TG_TRY(tg_step_queue_share(p->md, &p->view));
     TG_TRY(tg_step_queue_keep(p->md, &p->view, p->md->stream));
     TG_TRY(tg_md_queue_sort(p->md));
     TG_TRY(tg_md_queue_list(p->md));
     if (tg_md_is_many(p->md)) TG_TRY(tg_step_queue_homes(p->md, &p->view, &p->homes));
+    TG_TRY(tg_step_queue_meeting(p->md, &p->view, TG_MD_FLAG_PLAN));
   }
   return flags & (TG_STEP_SEARCH | TG_STEP_PRUNE) ? tg_md_queue_prune(p->md) : TG_OK;
 }
@@ -63,7 +65,10 @@ static tg_status queue_step(tg_device_step* p, const unsigned char* flags, int i
                               energy || frame));
   const bool early = !t->summing && !frame;
   if (t->summing) TG_TRY(join(p));
-  if (frame) TG_TRY(tg_step_queue_frame(p->md, &p->view, stream));
+  if (frame && p->md->card_count > 1)
+    TG_TRY(tg_step_queue_frame_share(p->md, &p->view));
+  else if (frame)
+    TG_TRY(tg_step_queue_frame(p->md, &p->view, stream));
   const int prepare = tg_step_prepares(next), work = prepare | (energy ? TG_REDUCE_RECORD : 0);
   TG_TRY(tg_step_queue_update(p->md, &p->view, &p->homes, early,
                               now & (TG_STEP_COUPLE | TG_STEP_COMM), work != 0, energy));
