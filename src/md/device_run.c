@@ -84,11 +84,14 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
         "integrator = steep on %d domains: with the backend cuda one GPU minimises, with "
         "one domain; leave --pe and --gpus out, or use the backend omp",
         domains);
-  if (domains != 1)
+  if (devices->card_count > 1)
+    return tg_fail(TG_ERR_INPUT, "%d GPUs: steps are done on one so far; leave --gpus out",
+                   devices->card_count);
+  if (process_count > 1 && job->tune)
     return tg_fail(TG_ERR_INPUT,
-                   "%d x %d x %d domains: the backend cuda works with one on one GPU so far; leave "
-                   "--pe and --gpus out, or use the backend omp",
-                   grid[0], grid[1], grid[2]);
+                   "--tune: %d processes would measure each for itself; tune in one process, and "
+                   "give --lists with what it found",
+                   process_count);
   if (strcmp(job->precision, "mixed") != 0)
     return tg_fail(TG_ERR_INPUT,
                    "precision \"%s\": the backend cuda has pair forces in float alone; leave "
