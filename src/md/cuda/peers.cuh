@@ -118,6 +118,13 @@ static __device__ __forceinline__ uint64_t tg_md_load_acquire(const uint64_t* fr
   return value;
 }
 
+/* Orders nothing, and so keeps the first-level cache. */
+static __device__ __forceinline__ uint64_t tg_md_load_relaxed(const uint64_t* from) {
+  uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+  return value;
+}
+
 static __device__ __forceinline__ void tg_md_store_release(uint64_t* to, uint64_t value) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
 }
@@ -164,12 +171,12 @@ static __device__ __forceinline__ bool tg_md_wait(const tg_md_peers_view& p, uin
                                                   int kind, uint64_t value) {
   if (kind == TG_MD_FLAG_X && p.rushed) return true;
   const uint64_t* flag = tg_md_flag(p, p.card, from, kind);
-  uint64_t found = tg_md_load_acquire(flag);
-  if (found >= value) return true;
+  uint64_t found = tg_md_load_relaxed(flag);
+  if (found >= value) return tg_md_load_acquire(flag) >= value;
   const uint64_t start = tg_md_clock_ns();
   for (uint32_t looks = 1;; looks++) {
-    found = tg_md_load_acquire(flag);
-    if (found >= value) return true;
+    found = tg_md_load_relaxed(flag);
+    if (found >= value) return tg_md_load_acquire(flag) >= value;
     if (looks % TG_MD_PATIENT_LOOKS != 0) continue;
     if (*(volatile uint64_t*)p.abort[p.card] != 0) {
       *(volatile uint64_t*)&p.report->aborted = 1;
