@@ -4,7 +4,8 @@
  *
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
  * failed"; without a GPU it says so and exits 77 (skipped). Arguments: "quick" for a part that
- * is short enough for compute-sanitizer, "times" for how long the stages take. */
+ * is short enough for compute-sanitizer, "times" for how long the stages
+ * take, "cards" for several cards alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ typedef struct scene {
   tg_device_work work;
   double list_radius, inner_radius, row_room;
   int search_steps;
+  int cards;
 } scene;
 
 static void free_scene(scene* s) {
@@ -76,6 +78,7 @@ static bool read_scene(const std::string& folder, const std::string& more, scene
    * and 5 times what is common in 10 steps; a pair missed for a step shows as 1e-5 nm. A small box
    * has no room for more. */
   const bool is_small = s->system->box[0] < 4;
+  s->cards = 1;
   s->search_steps = is_small ? 5 : MOST_SEARCH_STEPS;
   s->list_radius = is_small ? 1.1 : 1.15;
   s->inner_radius = is_small ? 1.1 : 1.05;
@@ -164,6 +167,9 @@ static bool open_engine(const scene* s, const int domains[3], const double (*x)[
   lists.list_radius = s->list_radius;
   lists.inner_radius = s->inner_radius;
   lists.row_room = s->row_room;
+  /* one domain has one card */
+  lists.card_count = domains[0] * domains[1] * domains[2] > 1 ? s->cards : 1;
+  lists.deadline_s = 2;
   memcpy(lists.domains, domains, sizeof lists.domains);
   RUN(tg_device_md_create(&lists, &e->md));
   RUN(tg_device_md_set_positions(e->md, x));
@@ -302,17 +308,21 @@ static bool agree(scene* s, const std::vector<std::vector<int>>& grids) {
   return right;
 }
 
-static bool loaded(int copies, const std::string& more,
-                   const std::vector<std::vector<int>>& grids) {
+static bool loaded(int copies, const std::string& more, const std::vector<std::vector<int>>& grids,
+                   int cards = 1) {
   scene s;
-  return load(copies, more, &s) && agree(&s, grids);
+  if (!load(copies, more, &s)) return false;
+  s.cards = cards;
+  return agree(&s, grids);
 }
 
 static bool loaded_in_vacuum(double x, double y, double z,
-                             const std::vector<std::vector<int>>& grids) {
+                             const std::vector<std::vector<int>>& grids, int cards = 1) {
   scene s;
   const double box[3] = {x, y, z};
-  return load_in_vacuum(box, &s) && agree(&s, grids);
+  if (!load_in_vacuum(box, &s)) return false;
+  s.cards = cards;
+  return agree(&s, grids);
 }
 
 static double total(const tg_device_record& r) {
@@ -333,11 +343,12 @@ static bool same_bits(const outcome& a, const outcome& b) {
 /* 51 searches or more, between which atoms diffuse by 0.03 nm or so: thousands change domains. The
  * last step's forces are those of one domain at the same places; the conserved energy stays as it
  * does with one domain, to the noise of a step of 2 fs, which after so many steps is another. */
-static bool long_run(int copies, int a, int b, int c, const char* more) {
+static bool long_run(int copies, int a, int b, int c, const char* more, int cards = 1) {
   scene s;
   outcome many, again, one, fresh;
   const int steps = 507, single[3] = {1, 1, 1};
   if (!load(copies, std::string("constraints = h-bonds\n") + more, &s)) return false;
+  s.cards = cards;
   if (!run(&s, a, b, c, steps, 50, &many) || !run(&s, a, b, c, steps, 50, &again) ||
       !run(&s, 1, 1, 1, steps, 50, &one))
     return false;
@@ -448,6 +459,22 @@ static void run_all() {
   report(too_little_room_is_told(), "too little room is told");
 }
 
+/* The same with domains on two cards; an empty card among them. */
+static void run_cards() {
+  if (tg_device_count() < 2) {
+    printf("several cards: skipped, there is one GPU\n");
+    return;
+  }
+  report(loaded(1, held, {{2, 1, 1}, {1, 1, 2}, {2, 2, 2}}, 2), "two cards, a small box");
+  report(loaded(2, held, {{2, 1, 1}, {1, 2, 1}, {4, 1, 1}, {2, 2, 2}}, 2),
+         "two cards, 45,000 atoms");
+  report(loaded(1, std::string("constraints = h-bonds\n") + coupled, {{2, 1, 1}, {1, 2, 2}}, 2),
+         "two cards, thermostat, centre of mass");
+  report(loaded_in_vacuum(9, 9, 9, {{2, 1, 1}, {2, 2, 2}}, 2), "two cards, one empty");
+  report(long_run(1, 2, 1, 1, "comm-mode = none\n", 2), "two cards, 507 steps");
+  report(long_run(2, 2, 1, 1, coupled, 2), "two cards, 507 steps with a thermostat");
+}
+
 int main(int argc, char** argv) {
   if (tg_device_count() == 0) {
     printf("skipped: %s\n", tg_device_reason());
@@ -460,8 +487,10 @@ int main(int argc, char** argv) {
     report(loaded(1, held, {{2, 2, 2}}), "a small box");
   else if (argc > 1 && strcmp(argv[1], "times") == 0)
     report(print_times(), "times");
+  else if (argc > 1 && strcmp(argv[1], "cards") == 0)
+    run_cards();
   else
-    run_all();
+    run_all(), run_cards();
   printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

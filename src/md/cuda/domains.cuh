@@ -36,6 +36,18 @@ static __device__ __forceinline__ float tg_md_beyond(int32_t x, int32_t low, int
   return (float)min(above, below);
 }
 
+/** Until the positions of this step have come from all other cards. Whole warps call, past whatever
+ * counts them: positions are sent by the kernel before. */
+static __device__ __forceinline__ void tg_md_await_positions(const tg_md_views& views) {
+  const tg_md_peers_view& p = views.peers;
+  if (threadIdx.x % 32 == 0) {
+    const uint64_t number = *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X];
+    for (uint32_t c = 0; c < p.card_count; c++)
+      if (c != p.card) tg_md_wait(p, c, TG_MD_FLAG_X, number);
+  }
+  __syncwarp();
+}
+
 /** The sheet in which a domain has atom i at x; sheets: it has not. */
 static __device__ __forceinline__ uint32_t tg_md_sheet_of(const tg_md_views& views,
                                                           const tg_md_view& v, uint32_t i,

@@ -15,6 +15,7 @@
 #include <limits.h>
 
 #include "md/cuda/bonded.cuh"
+#include "md/cuda/domains.cuh"
 #include "md/cuda/launch.cuh"
 
 enum { THREADS = 32 * TG_MD_WARPS, LJ_FEW = 4, ATOM_BYTES = TG_MD_CLUSTER * sizeof(float4) };
@@ -237,6 +238,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   if (is_bonded) {
     tg_launch_wait();
     tg_launch_next();
+    if (MANY && views.peers.card_count > 1) tg_md_await_positions(views);
     if constexpr (MANY)
       tg_step_bonded_home<ENERGY>(v, steps, homes.item[blockIdx.z], turn * THREADS + threadIdx.x,
                                   bonded.end);
@@ -250,6 +252,13 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   r.cluster = (blockIdx.x - min(turn + 1, bonded.blocks)) * TG_MD_WARPS + warp;
   const uint32_t clusters = v.totals->home_clusters;
   r.home_slots = clusters * TG_MD_CLUSTER;
+  /* one block waits for all cards whatever it has to do, so that no card is a step ahead */
+  bool waits = MANY && blockIdx.x == gridDim.x - 1;
+  if (MANY && r.cluster < clusters) {
+    const uint32_t row = v.order[r.cluster];
+    waits = waits || (row & TG_MD_ROW_WAITS) != 0;
+    r.cluster = row & ~TG_MD_ROW_WAITS;
+  }
   const uint32_t* list = v.list[1] + (size_t)r.cluster * v.row_room[1] + lane;
   const uint32_t own = r.cluster * TG_MD_CLUSTER + lane % TG_MD_CLUSTER;
   const uint32_t type_row = v.row[own];
@@ -261,6 +270,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   start.type_row = v.row[slot];
   tg_launch_wait(); /* lists are older than the kernel ahead, positions are its */
   tg_launch_next();
+  if (MANY && waits && views.peers.card_count > 1) tg_md_await_positions(views);
   const uint4 x = v.x[own];
   start.x = v.x[slot];
   char* table = tables + warp * (ATOM_BYTES + c.type_count * TG_MD_ROW_BYTES);

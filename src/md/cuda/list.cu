@@ -8,7 +8,7 @@
  *
  * Of two clusters the row belongs to the one from which the other is forward: in a column further
  * on in x by less than half the box, or beside it in y, or further on in the same column. */
-#include "md/cuda/state.cuh"
+#include "md/cuda/domains.cuh"
 
 enum { THREADS = 32 * TG_MD_WARPS };
 
@@ -338,16 +338,28 @@ static __global__ void __launch_bounds__(THREADS, 6)
   if (threadIdx.x % 32 == 0) v.count[0][r.cluster] = count;
 }
 
+/* Rows with halo atoms come last, so that those are on their way while the others are computed. */
+static __device__ __forceinline__ void put_in_order(const tg_md_view& v, uint32_t cluster,
+                                                    uint32_t clusters, bool with_halo) {
+  if (threadIdx.x % 32 != 0) return;
+  const uint32_t at = with_halo ? clusters - 1 - atomicAdd(&v.totals->halo_rows, 1)
+                                : atomicAdd(&v.totals->local_rows, 1);
+  if (at < clusters) v.order[at] = cluster | (with_halo ? TG_MD_ROW_WAITS : 0);
+}
+
 /* From the search's list to that of the forces: what is within the inner radius now. Launch: a warp
  * a row; bound by instructions. */
+template <bool MANY>
 static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ tg_md_views views) {
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t cluster = blockIdx.x * TG_MD_WARPS + threadIdx.x / 32;
   const uint32_t* from = v.list[0] + (size_t)cluster * v.row_room[0] + threadIdx.x % 32;
   const uint32_t clusters = v.totals->home_clusters;
+  bool with_halo = false;
   uint32_t entry = from[0], next = from[32];
   const uint32_t count = cluster < clusters ? v.count[0][cluster] : 0;
+  if (MANY && views.peers.card_count > 1) tg_md_await_positions(views);
   const uint4 centre = v.centre[cluster];
   const row_atoms a = load_row(c, v, cluster, centre, centre.w & 0xFF);
   row_writer w = {v.list[1] + (size_t)cluster * v.row_room[1], 0, v.row_room[1]};
@@ -359,10 +371,13 @@ static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ 
     if (at + 32 < count) x = v.x[entry >> 8];
     if (at + 64 < count) next = from[at + 64];
     const float distance2 = least_distance2(c, a, centre, x_now);
-    append(w, (now & 0xFF) != 0 && distance2 < c.inner_radius * c.inner_radius, now);
+    const bool keep = (now & 0xFF) != 0 && distance2 < c.inner_radius * c.inner_radius;
+    with_halo = with_halo || (keep && now >> 8 >= clusters * TG_MD_CLUSTER);
+    append(w, keep, now);
   }
   const uint32_t kept = finish(v, w, cluster);
   if (threadIdx.x % 32 == 0 && cluster < clusters) v.count[1][cluster] = kept;
+  if (MANY && cluster < clusters) put_in_order(v, cluster, clusters, __any_sync(~0U, with_halo));
 }
 
 static dim3 rows(const tg_device_md* md) {
@@ -378,6 +393,9 @@ tg_status tg_md_queue_list(tg_device_md* md) {
 }
 
 tg_status tg_md_queue_prune(tg_device_md* md) {
-  prune<<<rows(md), THREADS, 0, md->stream>>>(md->views);
+  if (tg_md_is_many(md))
+    prune<true><<<rows(md), THREADS, 0, md->stream>>>(md->views);
+  else
+    prune<false><<<rows(md), THREADS, 0, md->stream>>>(md->views);
   return tg_md_queued(md, "pruning the pair list");
 }

@@ -22,26 +22,69 @@ typedef struct taken {
   double pair[PAIR_TERMS], bonded[TG_STEP_BONDED_TERMS], move[TG_STEP_MOVE_TERMS];
 } taken;
 
-/* A thread a column. */
+/* Numbers in the order that cards send them. */
+enum {
+  PAIR_AT = TG_DEVICE_BINS * TG_STEP_KINETIC_TERMS,
+  BONDED_AT = PAIR_AT + PAIR_TERMS,
+  MOVE_AT = BONDED_AT + TG_STEP_BONDED_TERMS,
+  SUM_TERMS = MOVE_AT + TG_STEP_MOVE_TERMS
+};
+static_assert((int)SUM_TERMS <= (int)TG_MD_SUM_TERMS && (int)SUM_TERMS <= (int)THREADS,
+              "a thread a number");
+
+/* A thread a column; numbers that are not asked for are 0. */
 static __device__ void take_sums(const tg_md_view& v, const tg_step_view& s, bool record,
-                                 taken* out) {
+                                 long long* sum) {
   const uint32_t i = threadIdx.x, kinetic = s.bin_count * TG_STEP_KINETIC_TERMS;
-  if (i < kinetic) {
-    out->kinetic[i / TG_STEP_KINETIC_TERMS][i % TG_STEP_KINETIC_TERMS] =
-        (double)take_column(s.kinetic_sum, kinetic, i, TG_STEP_ROWS) / TG_STEP_KINETIC_UNITS;
-    return;
+  long long mine = 0;
+  if (i < kinetic)
+    mine = take_column(s.kinetic_sum, kinetic, i, TG_STEP_ROWS);
+  else if (record && i >= PAIR_AT && i < BONDED_AT)
+    mine = take_column(v.energy, PAIR_TERMS, i - PAIR_AT, TG_MD_ENERGY_ROWS);
+  else if (record && i >= BONDED_AT && i < MOVE_AT)
+    mine = take_column(s.bonded_sum, TG_STEP_BONDED_TERMS, i - BONDED_AT, TG_STEP_ROWS);
+  else if (record && i >= MOVE_AT && i < SUM_TERMS)
+    mine = take_column(s.move_sum, TG_STEP_MOVE_TERMS, i - MOVE_AT, TG_STEP_ROWS);
+  if (i < SUM_TERMS) sum[i] = mine;
+  __syncthreads();
+}
+
+/* Of all cards: each sends its numbers to the others, so that all have the same. Two places for
+ * them in turns: who sends again has heard from all, and they have read the time before. */
+static __device__ void add_cards(const tg_md_views& views, long long* sum) {
+  const tg_md_peers_view& p = views.peers;
+  tg_md_exchange* e = views.exchange;
+  const uint32_t i = threadIdx.x;
+  const uint64_t number = e->number[TG_MD_FLAG_SUMS] + 1, turn = number % 2;
+  for (uint32_t c = 0; c < p.card_count; c++)
+    if (c != p.card && i < SUM_TERMS) tg_md_peer(p, e->sums[turn][p.card], c)[i] = sum[i];
+  __syncthreads();
+  if (i < p.card_count && i != p.card) {
+    tg_md_raise(p, i, TG_MD_FLAG_SUMS, number);
+    if (!tg_md_wait(p, i, TG_MD_FLAG_SUMS, number))
+      atomicOr(views.item[0].trouble, TG_MD_PEER_LOST);
   }
-  if (!record || i < THREADS / 2 + 32) return; /* whole warps of their own */
-  const uint32_t j = i - (THREADS / 2 + 32);
-  if (j < PAIR_TERMS)
-    out->pair[j] = (double)take_column(v.energy, PAIR_TERMS, j, TG_MD_ENERGY_ROWS);
-  else if (j < PAIR_TERMS + TG_STEP_BONDED_TERMS)
-    out->bonded[j - PAIR_TERMS] =
-        (double)take_column(s.bonded_sum, TG_STEP_BONDED_TERMS, j - PAIR_TERMS, TG_STEP_ROWS) /
-        TG_MD_ENERGY_UNITS;
-  else if (j < PAIR_TERMS + TG_STEP_BONDED_TERMS + TG_STEP_MOVE_TERMS)
-    out->move[j - PAIR_TERMS - TG_STEP_BONDED_TERMS] = (double)take_column(
-        s.move_sum, TG_STEP_MOVE_TERMS, j - PAIR_TERMS - TG_STEP_BONDED_TERMS, TG_STEP_ROWS);
+  __syncthreads();
+  for (uint32_t c = 0; c < p.card_count; c++)
+    if (c != p.card && i < SUM_TERMS) sum[i] += *(volatile int64_t*)&e->sums[turn][c][i];
+  if (i == 0) e->number[TG_MD_FLAG_SUMS] = number;
+  __syncthreads();
+}
+
+/* One thread a number: from units, but for energies of pairs. */
+static __device__ void convert(const tg_step_view& s, const long long* sum, taken* out) {
+  const uint32_t i = threadIdx.x;
+  if (i >= SUM_TERMS) return;
+  const double value = (double)sum[i];
+  if (i < s.bin_count * TG_STEP_KINETIC_TERMS)
+    out->kinetic[i / TG_STEP_KINETIC_TERMS][i % TG_STEP_KINETIC_TERMS] =
+        value / TG_STEP_KINETIC_UNITS;
+  else if (i >= MOVE_AT)
+    out->move[i - MOVE_AT] = value;
+  else if (i >= BONDED_AT)
+    out->bonded[i - BONDED_AT] = value / TG_MD_ENERGY_UNITS;
+  else if (i >= PAIR_AT)
+    out->pair[i - PAIR_AT] = value;
 }
 
 static __device__ void write_record(const tg_step_view& s, const taken& t, long long step) {
@@ -132,18 +175,36 @@ static __device__ void prepare(const tg_step_view& s, taken& t, int flags, long 
   for (int i = 0; i < 6; i++) s.state->kinetic_old[i] = old[i];
 }
 
+static __device__ void use_sums(const tg_step_view& s, const long long* sum, taken* t, int flags,
+                                int offset) {
+  convert(s, sum, t);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const long long step = s.state->base + offset;
+  if (flags & TG_REDUCE_RECORD) write_record(s, *t, step - 1);
+  if (flags & TG_REDUCE_PREPARE) prepare(s, *t, flags, step);
+}
+
 /* From tables of sums to a record and to the next step's factors. Launch: one block; bound by
  * latency, while the pair forces run. */
 static __global__ void __launch_bounds__(THREADS)
     reduce(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s, int flags,
            int offset) {
   __shared__ taken t;
-  take_sums(v, s, flags & TG_REDUCE_RECORD, &t);
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  const long long step = s.state->base + offset;
-  if (flags & TG_REDUCE_RECORD) write_record(s, t, step - 1);
-  if (flags & TG_REDUCE_PREPARE) prepare(s, t, flags, step);
+  __shared__ long long sum[SUM_TERMS];
+  take_sums(v, s, flags & TG_REDUCE_RECORD, sum);
+  use_sums(s, sum, &t, flags, offset);
+}
+
+/* The same of several cards, in each of them. */
+static __global__ void __launch_bounds__(THREADS)
+    reduce_cards(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view s,
+                 int flags, int offset) {
+  __shared__ taken t;
+  __shared__ long long sum[SUM_TERMS];
+  take_sums(views.item[0], s, flags & TG_REDUCE_RECORD, sum);
+  add_cards(views, sum);
+  use_sums(s, sum, &t, flags, offset);
 }
 
 static __device__ __forceinline__ bool in_trouble(const tg_md_view& v, const tg_step_view& s) {
@@ -189,7 +250,10 @@ static __global__ void end_stretch(const __grid_constant__ tg_md_view v,
 
 tg_status tg_step_queue_reduce(const tg_device_md* md, const tg_step_view* s, cudaStream_t stream,
                                int flags, int offset) {
-  reduce<<<1, THREADS, 0, stream>>>(md->views.item[0], *s, flags, offset);
+  if (md->card_count > 1)
+    reduce_cards<<<1, THREADS, 0, stream>>>(md->views, *s, flags, offset);
+  else
+    reduce<<<1, THREADS, 0, stream>>>(md->views.item[0], *s, flags, offset);
   return tg_md_queued(md, "summing energies");
 }
 

@@ -54,7 +54,7 @@ static void carve_card(tg_device_md* md, room* r, const tg_device_md_params* p) 
   md->views.grid.plane = plane;
 }
 
-static void carve_domain(tg_md_view* v, room* r) {
+static void carve_domain(tg_md_view* v, int turns, room* r) {
   const size_t n = v->atom_count, clusters = v->cluster_capacity, rows = v->row_capacity;
   const size_t slots = clusters * TG_MD_CLUSTER,
                slabs = (size_t)v->columns[0] * v->columns[1] * v->slabs * v->sheets;
@@ -66,7 +66,7 @@ static void carve_domain(tg_md_view* v, room* r) {
   carve(r, bins, &v->bin_count);
   carve(r, bins + 1, &v->bin_atom);
   carve(r, slabs + 1, &v->slab_cluster);
-  carve(r, slots, &v->x);
+  carve(r, slots * (size_t)turns, &v->x);
   carve(r, slots, &v->row);
   carve(r, slots, &v->atom);
   carve(r, slots, &v->force_xy);
@@ -78,6 +78,7 @@ static void carve_domain(tg_md_view* v, room* r) {
     carve(r, rows * v->row_room[i], &v->list[i]);
     carve(r, rows, &v->count[i]);
   }
+  carve(r, v->sheets > 1 ? rows : 0, &v->order);
   carve(r, 1, &v->totals);
 }
 
@@ -88,7 +89,8 @@ static void carve_all(tg_device_md* md, room* r, const tg_device_md_params* p) {
     tg_md_view* v = &md->views.item[d];
     *v = md->views.item[0];
     v->domain = md->views.grid.first + (uint32_t)d;
-    carve_domain(v, r);
+    carve_domain(v, md->card_count > 1 ? 2 : 1, r);
+    md->x[d] = v->x;
   }
 }
 
@@ -179,16 +181,27 @@ static tg_status fill_tables(tg_device_md* md, const tg_device_md_params* p) {
   return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it");
 }
 
+void tg_md_take_turn(tg_device_md* md, int turn) {
+  tg_md_grid* g = &md->views.grid;
+  const uint32_t count = (uint32_t)md->domain_count;
+  md->turn = md->card_count > 1 ? turn % 2 : 0;
+  const size_t slots = (size_t)md->views.item[0].cluster_capacity * TG_MD_CLUSTER;
+  const size_t next = md->card_count > 1 ? (size_t)(1 - md->turn) * slots : 0;
+  for (int d = 0; d < md->domain_count; d++) {
+    md->views.item[d].x = md->x[d] + (size_t)md->turn * slots;
+    md->views.item[d].x_next = md->x[d] + next;
+  }
+  for (uint32_t d = 0; d < g->domains; d++)
+    g->x[d] = tg_md_peer(md->views.peers, md->views.item[d % count].x_next, d / count);
+}
+
 static tg_status fill_window(tg_device_md* md, const tg_device_md_params* p) {
   room r = {};
-  tg_md_grid* g = &md->views.grid;
   md->memory = tg_md_peers_base(md->peers, md->card);
   md->views.peers = tg_md_peers_view_of(md->peers, md->card);
   r.memory = (char*)md->memory;
   carve_all(md, &r, p);
-  for (uint32_t d = 0; d < g->domains; d++)
-    g->x[d] = tg_md_peer(md->views.peers, md->views.item[d % (uint32_t)md->domain_count].x,
-                         d / (uint32_t)md->domain_count);
+  tg_md_take_turn(md, 0);
   TG_TRY(tg_md_select(md));
   TG_TRY(fill_tables(md, p));
   return tg_md_prepare_forces(md);

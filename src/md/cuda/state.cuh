@@ -36,8 +36,12 @@ enum {
   TG_MD_QUEUE = 512,          /* clusters that a warp of the search looks at, of 32 columns */
   TG_MD_MOST_SLOTS = 1 << 24, /* an entry of the list has 24 bits for one */
   TG_MD_PARTNERS = 256,       /* excluded partners of the atoms of one cluster */
-  TG_MD_SHEET_SHIFT = 28      /* rank: sheet << 28 | rank */
+  TG_MD_SHEET_SHIFT = 28,     /* rank: sheet << 28 | rank */
+  TG_MD_SUM_TERMS = 192       /* numbers that a reduction adds up over cards, at most */
 };
+
+/** In tg_md_view.order: the row has halo atoms. */
+#define TG_MD_ROW_WAITS 0x80000000U
 
 /** In place of a slot: the domain does not have the atom. */
 #define TG_MD_NO_SLOT 0xFFFFFFFFU
@@ -67,6 +71,7 @@ typedef struct tg_md_totals {
   uint32_t clusters, home_clusters; /* home clusters come first */
   /* of many domains: where home atoms are, relative to the brick's middle; low > high: none */
   int32_t low[3], high[3];
+  uint32_t local_rows, halo_rows; /* that a pruning has put into `order` so far; then 0 */
 } tg_md_totals;
 
 /** What is the same for all domains. In a kernel these are operands, not loads. */
@@ -115,6 +120,7 @@ typedef struct tg_md_view {
   uint32_t* slab_cluster; /* [sheets * columns * slabs + 1] first cluster */
   /* by slot */
   uint4* x;           /* as atom_x */
+  uint4* x_next;      /* where the update puts it: with several cards another array, in turns */
   uint32_t* row;      /* bytes before the type's row in the table of LJ parameters */
   int32_t* atom;      /* -1: a filler */
   uint64_t* force_xy; /* units: y << 32 plus x, so that y's half lacks 1 where x is negative */
@@ -125,6 +131,7 @@ typedef struct tg_md_view {
   float4* half;  /* nm, half the box's edges; w: the column, as an integer's bits */
   uint32_t* list[2]; /* [cluster_capacity][row_room] */
   uint32_t* count[2];
+  uint32_t* order; /* of many domains: rows without halo atoms, then those with some */
   /* of a card; of many domains virials and energies as they are, pairs in halves */
   int64_t* energy; /* [TG_MD_ENERGY_ROWS][TG_MD_ENERGY_TERMS] */
   uint32_t* trouble;
@@ -136,14 +143,16 @@ typedef struct tg_md_grid {
   uint32_t count[3];
   uint32_t domains, first; /* of all cards; first of this card */
   const uint32_t* plane;   /* [3][TG_MD_MOST_DOMAINS] where each brick begins, ascending from 0 */
-  uint4* x[TG_MD_MOST_DOMAINS]; /* x by slot of each, as this card reaches it */
+  uint4* x[TG_MD_MOST_DOMAINS]; /* x_next of each, as this card reaches it */
 } tg_md_grid;
 
 /** Of a card, in its window: the numbers of its latest exchanges, which are the same on all cards,
  * and mail. */
 typedef struct tg_md_exchange {
   uint64_t number[TG_MD_FLAG_KINDS];
-  unsigned long long trouble[TG_MD_MOST_CARDS][3]; /* of each: *trouble, fast atom, bad group */
+  unsigned long long trouble[TG_MD_MOST_CARDS][3];    /* of each: *trouble, fast atom, bad group */
+  int64_t sums[2][TG_MD_MOST_CARDS][TG_MD_SUM_TERMS]; /* of each, in turns */
+  uint32_t blocks_done;                               /* of an update under way */
 } tg_md_exchange;
 
 /** A kernel's parameter. */
@@ -170,6 +179,8 @@ struct tg_device_md {
   cudaStream_t stream;      /* the cards' */
   void* memory;             /* its window, for all arrays */
   tg_md_step_arrays steps;
+  uint4* x[TG_MD_DOMAINS]; /* of each domain, for even turns; those for odd ones follow */
+  int turn;                /* of the arrays x of several cards */
   tg_md_views views;
   double box[3];
   tg_md_peers* peers; /* one for all cards */
@@ -183,6 +194,11 @@ static inline tg_status tg_md_select(const tg_device_md* md) {
 
 /** How the box is cut, and the room that follows from it. */
 tg_status tg_md_choose_shapes(tg_device_md* md, const tg_device_md_params* params);
+
+/** Where the views have positions by slot, and where the next step puts them. With several cards
+ * these are two arrays in turns: all have sent each other positions before any of them goes on, so
+ * who writes into the one knows that the other has been read. */
+void tg_md_take_turn(tg_device_md* md, int turn);
 
 /** Of the box cut into domains. */
 static inline bool tg_md_is_many(const tg_device_md* md) { return md->views.grid.domains > 1; }

@@ -136,9 +136,9 @@ enum {
 /** Pair forces and bonded forces; full: with those that constraints undo. homes: NULL: none. */
 tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* s,
                                const tg_step_homes* homes, bool early, bool energy, bool full);
-tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s,
-                               const tg_step_homes* homes, bool early, bool scale, bool sums,
-                               bool energy);
+/** With several cards the next step's views have their positions elsewhere. */
+tg_status tg_step_queue_update(tg_device_md* md, const tg_step_view* s, const tg_step_homes* homes,
+                               bool early, bool scale, bool sums, bool energy);
 /** After a search, of many domains: which groups and interactions are whose. */
 tg_status tg_step_queue_homes(const tg_device_md* md, const tg_step_view* s,
                               const tg_step_homes* homes);

@@ -111,6 +111,7 @@ static tg_status capture(tg_device_step* p, const unsigned char* flags, int coun
 static tg_status find_graph(tg_device_step* p, const unsigned char* flags, int count,
                             const tg_step_graph** out) {
   std::string key((const char*)flags, (size_t)count + 1);
+  key += p->md->turn == 0 ? 'e' : 'o';
   for (const tg_step_graph& g : p->graphs)
     if (g.flags == key) {
       *out = &g;
@@ -139,7 +140,9 @@ tg_status tg_device_step_queue(tg_device_step* step, const unsigned char* flags,
   int i = 0;
   for (tg_device_step* p = step; p; p = p->next) {
     TG_TRY(tg_md_select(p->md));
+    const int turn = p->md->turn;
     TG_TRY(find_graph(p, flags, count, &graphs[i++]));
+    tg_md_take_turn(p->md, turn + count);
     tg_step_draw_noise(p, step->next_step + 1, flags + 1, count);
   }
   i = 0;

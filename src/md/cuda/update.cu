@@ -90,7 +90,7 @@ static __device__ __forceinline__ void store(const tg_md_view& v, const tg_step_
   v.force_xy[m.slot] = 0;
   v.force_z[m.slot] = 0;
   v.atom_x[m.atom] = m.x;
-  v.x[m.slot] = m.x;
+  (MANY ? v.x_next : v.x)[m.slot] = m.x;
   s.v[m.atom] = make_float4((float)m.v[0], (float)m.v[1], (float)m.v[2], m.inverse_mass);
   if (MANY) push(*h.grid, v, m);
 }
@@ -316,15 +316,43 @@ static __global__ void __launch_bounds__(THREADS)
   move<false, SCALE, SUMS, ENERGY>(v, s, share_of_one(s), s.first_block);
 }
 
+/* Blocks that are done, before this one. */
+static __device__ __forceinline__ uint32_t count_up(uint32_t* done) {
+  uint32_t before;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+               : "=r"(before)
+               : "l"(done)
+               : "memory");
+  return before;
+}
+
+/* The last block tells the other cards that all positions are sent. Each waits for the kernel
+ * ahead, which reads what number the exchange has, even where it moved nothing. */
+static __device__ __forceinline__ void end_exchange(const tg_md_views& views) {
+  const tg_md_peers_view& p = views.peers;
+  tg_md_exchange* e = views.exchange;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  tg_launch_wait();
+  if (count_up(&e->blocks_done) + 1 < gridDim.x * gridDim.z) return;
+  const uint64_t number = e->number[TG_MD_FLAG_X] + 1;
+  for (uint32_t c = 0; c < p.card_count; c++)
+    if (c != p.card) tg_md_raise(p, c, TG_MD_FLAG_X, number);
+  e->blocks_done = 0;
+  e->number[TG_MD_FLAG_X] = number;
+}
+
 /* The same of many domains. */
 template <bool SCALE, bool SUMS, bool ENERGY>
 static __global__ void __launch_bounds__(THREADS)
     update_home(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view s,
                 const __grid_constant__ tg_step_homes homes) {
   tg_launch_next();
-  move<true, SCALE, SUMS, ENERGY>(views.item[blockIdx.z], s,
-                                  share_of_home(views.grid, homes.item[blockIdx.z]),
+  const tg_md_view& v = views.item[blockIdx.z];
+  move<true, SCALE, SUMS, ENERGY>(v, s, share_of_home(views.grid, homes.item[blockIdx.z]),
                                   homes.first_block);
+  if (blockIdx.x == 0 && threadIdx.x == 0) v.totals->local_rows = v.totals->halo_rows = 0;
+  if (views.peers.card_count > 1) end_exchange(views);
 }
 
 /* From velocities to their sums. Launch: a thread an atom. */
@@ -346,9 +374,8 @@ static __global__ void __launch_bounds__(THREADS)
   add_block(s, sum);
 }
 
-tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s,
-                               const tg_step_homes* homes, bool early, bool scale, bool sums,
-                               bool energy) {
+tg_status tg_step_queue_update(tg_device_md* md, const tg_step_view* s, const tg_step_homes* homes,
+                               bool early, bool scale, bool sums, bool energy) {
   typedef void one(const tg_md_view, const tg_step_view);
   typedef void many(const tg_md_views, const tg_step_view, const tg_step_homes);
   static one* const of_one[8] = {update<false, false, false>, update<true, false, false>,
@@ -366,9 +393,12 @@ tg_status tg_step_queue_update(const tg_device_md* md, const tg_step_view* s,
   const dim3 grid(blocks, 1, (unsigned)md->domain_count);
   const char* what = "moving atoms";
   if (blocks == 0) return TG_OK;
-  if (is_many)
-    return tg_launch(md, of_many[version], grid, THREADS, 0, md->stream, early, what, md->views, *s,
-                     *homes);
+  if (is_many) {
+    TG_TRY(tg_launch(md, of_many[version], grid, THREADS, 0, md->stream, early, what, md->views, *s,
+                     *homes));
+    tg_md_take_turn(md, md->turn + 1);
+    return TG_OK;
+  }
   return tg_launch(md, of_one[version], grid, THREADS, 0, md->stream, early, what,
                    md->views.item[0], *s);
 }
