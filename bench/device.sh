@@ -17,6 +17,9 @@
 #                                PARTS: pairs,large,scan,reduce,dense (tests), memcheck,racecheck (of these kinds, by CUDA),
 #                                8,11,13,15,items (benchmarks; items: reduction of items, at full size);
 #                                default: all
+#   bench/device.sh cards [PRESET]
+#                                molecular dynamics on several GPUs: flags between them, domains, whole runs in several
+#                                ways to the same bytes, and the benchmark of steps. PRESET: cuda (default) or nvshmem
 #   TG_NO_BUILD=1 bench/device.sh ...
 #                                with what is built already
 #   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
@@ -31,6 +34,8 @@ directives=
 [ "$preset" != directives ] || { directives=1 preset=cuda; }
 motifs=
 [ "$preset" != motifs ] || { motifs=1 preset=cuda parts=${2:-all}; }
+cards=
+[ "$preset" != cards ] || { cards=1 preset=${2:-cuda} only=; }
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -231,6 +236,32 @@ if [ -n "$motifs" ]; then
   unset TG_TEST_MOST
   for figure in 8 11 13 15; do motif_bench cuda $figure 90; done
   motif_bench cuda items 60 --rows 1024 --columns 1024 --items 33554432 --version private,chunks,scalars
+  echo
+  echo "summary"
+  cat "$summary"
+  exit $failures
+fi
+if [ -n "$cards" ]; then
+  gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+  step md_gpu_cards 60 "$build/md_gpu_cards"
+  if [ "$preset" = nvshmem ] && [ "$gpus" -ge 2 ] && command -v mpirun >/dev/null 2>&1; then
+    for word in $(words_of md_gpu_cards RUN-MPI); do
+      # shellcheck disable=SC2086 # a list of words
+      step "md_gpu_cards_mpi_$word" 60 $launch "$build/md_gpu_cards" "$word"
+    done
+  fi
+  step md_gpu_domains 90 "$build/md_gpu_domains"
+  step md_cards_runs 120 tests/md/cards.sh "$build/throng"
+  grep -E 'FAILED|passed|interrupted|processing|kernels' "$out/md_cards_runs.log"
+  step bench_md_domains 60 "$build/throng" bench md --pe 1,2,4,8 --replicate 2x2x2 --repeats 7
+  cat "$out/bench_md_domains.log"
+  if [ "$gpus" -ge 2 ]; then
+    numbers=1,2
+    [ "$gpus" -lt 4 ] || numbers=1,2,4
+    [ "$gpus" -lt 8 ] || numbers=1,2,4,8
+    step bench_md_cards 200 "$build/throng" bench md --gpus $numbers --halo all --repeats 7
+    cat "$out/bench_md_cards.log"
+  fi
   echo
   echo "summary"
   cat "$summary"

@@ -84,9 +84,6 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
         "integrator = steep on %d domains: with the backend cuda one GPU minimises, with "
         "one domain; leave --pe and --gpus out, or use the backend omp",
         domains);
-  if (devices->card_count > 1)
-    return tg_fail(TG_ERR_INPUT, "%d GPUs: steps are done on one so far; leave --gpus out",
-                   devices->card_count);
   if (process_count > 1 && job->tune)
     return tg_fail(TG_ERR_INPUT,
                    "--tune: %d processes would measure each for itself; tune in one process, and "
