@@ -50,7 +50,7 @@ run_commands() { # FILE
     case $command in
       '' | '#'* | ./dev* | *'bench md-cpu' | *'bench md' | *'bench md --'* | *'bench motif -o'*) continue ;;
       *'--wave'* | *'ci transitions'*) [ "$lapack$hdf5" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
-      mpirun*'ci solve'*) [ -n "$mpi" ] && [ -n "$lapack" ] || { echo "  skipped: $command" && continue; } ;;
+      mpirun*'ci solve'*) [ "$lapack$mpi" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
       *'ci solve'*) [ -n "$lapack" ] || { echo "  skipped: $command" && continue; } ;;
       mpirun*) [ -n "$mpi" ] || { echo "  skipped: $command" && continue; } ;;
     esac
