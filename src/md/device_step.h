@@ -123,7 +123,7 @@ typedef enum tg_device_step_stage {
 tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stage,
                                  double* microseconds);
 /** For benchmarks: from now on positions of other GPUs are not waited for (or are again), so that
- * the difference is what waiting costs. The state goes wrong by and by. */
+ * the difference is what waiting costs. Meanwhile the time step is 0, so that the state stays. */
 void tg_device_step_rush(tg_device_step* step, bool rush);
 /** Kernels launched, in graphs or not, and how often the host has waited. */
 void tg_device_step_launches(const tg_device_step* step, long long* kernels, long long* waits);

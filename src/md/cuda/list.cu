@@ -342,9 +342,12 @@ static __global__ void __launch_bounds__(THREADS, 6)
 static __device__ __forceinline__ void put_in_order(const tg_md_view& v, uint32_t cluster,
                                                     uint32_t clusters, bool with_halo) {
   if (threadIdx.x % 32 != 0) return;
-  const uint32_t at = with_halo ? clusters - 1 - atomicAdd(&v.totals->halo_rows, 1)
-                                : atomicAdd(&v.totals->local_rows, 1);
-  if (at < clusters) v.order[at] = cluster | (with_halo ? TG_MD_ROW_WAITS : 0);
+  const unsigned long long one = with_halo ? 1ULL << 32 : 1;
+  const unsigned long long before = atomicAdd(&v.totals->rows, one);
+  const uint32_t local = (uint32_t)before, halo = (uint32_t)(before >> 32);
+  if (local + halo + 1 == clusters) v.totals->rows = 0; /* this was the last */
+  const uint32_t at = with_halo ? clusters - 1 - halo : local;
+  v.order[at] = cluster | (with_halo ? TG_MD_ROW_WAITS : 0);
 }
 
 /* From the search's list to that of the forces: what is within the inner radius now. Launch: a warp

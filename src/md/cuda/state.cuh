@@ -71,7 +71,8 @@ typedef struct tg_md_totals {
   uint32_t clusters, home_clusters; /* home clusters come first */
   /* of many domains: where home atoms are, relative to the brick's middle; low > high: none */
   int32_t low[3], high[3];
-  uint32_t local_rows, halo_rows; /* that a pruning has put into `order` so far; then 0 */
+  /* that a pruning has put into `order` so far: with halo atoms << 32 | without; then 0 */
+  unsigned long long rows;
 } tg_md_totals;
 
 /** What is the same for all domains. In a kernel these are operands, not loads. */

@@ -34,6 +34,7 @@ struct tg_device_step {
   tg_step_report* report;
   double* noise;
   std::vector<tg_step_graph> graphs;
+  double dt; /* of steps that are not rushed */
   /* the first one's: */
   long long next_step;              /* the first that is not queued */
   long long queued, collected;      /* stretches */

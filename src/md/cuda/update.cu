@@ -351,7 +351,6 @@ static __global__ void __launch_bounds__(THREADS)
   const tg_md_view& v = views.item[blockIdx.z];
   move<true, SCALE, SUMS, ENERGY>(v, s, share_of_home(views.grid, homes.item[blockIdx.z]),
                                   homes.first_block);
-  if (blockIdx.x == 0 && threadIdx.x == 0) v.totals->local_rows = v.totals->halo_rows = 0;
   if (views.peers.card_count > 1) end_exchange(views);
 }
 
