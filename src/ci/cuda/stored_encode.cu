@@ -57,8 +57,7 @@ encode_rules encode_rules_of(const tg_ci_device_stored* s) {
 
 /* The scan that reads and writes each number once. */
 static tg_status find_scan(const tg_scan_version** out) {
-  const tg_motif_table* table = tg_motif_table_find("cuda");
-  for (const tg_scan_version* v = table ? table->scans : NULL; v && v->name; v++)
+  for (const tg_scan_version* v = tg_motif_table_cuda.scans; v->name; v++)
     if (strcmp(v->name, "single_pass") == 0 && v->offsets && (!v->refuses || !v->refuses())) {
       *out = v;
       return TG_OK;

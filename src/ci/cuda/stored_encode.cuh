@@ -10,7 +10,7 @@
 #include "ci/cuda/stored.cuh"
 
 extern "C" {
-#include "motif/table.h"
+#include "motif/backends.h" /* tables by name would load the modules of other models */
 }
 
 enum { ENCODE_THREADS = 128 };

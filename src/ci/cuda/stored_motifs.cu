@@ -200,9 +200,8 @@ tg_status stored_build_motifs(tg_ci_device_stored* s, const tg_ci_device_stored_
   hits_source source = {};
   stored_tables tables = {};
   double* diagonal = NULL;
-  w.table = tg_motif_table_find("cuda");
-  if (!w.table || !p->h)
-    return tg_fail(TG_ERR_INPUT, "comparing states takes the motifs of a GPU and the Hamiltonian");
+  w.table = &tg_motif_table_cuda;
+  if (!p->h) return tg_fail(TG_ERR_INPUT, "comparing states takes the Hamiltonian");
   TG_TRY_GOTO(tg_ci_flat_make(p->fly, false, &w.flat), done);
   if (w.flat.species[0].particles + w.flat.species[1].particles == 0) {
     status = tg_fail(TG_ERR_INPUT, "there are no particles, and so no pairs of states to compare");
