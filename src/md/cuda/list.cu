@@ -350,9 +350,21 @@ static __device__ __forceinline__ void put_in_order(const tg_md_view& v, uint32_
   v.order[at] = cluster | (with_halo ? TG_MD_ROW_WAITS : 0);
 }
 
+/* The same in blocks, whose rows have most atoms of their lists in common. All threads call. */
+static __device__ __forceinline__ void put_block_in_order(const tg_md_view& v, uint32_t clusters,
+                                                          bool with_halo) {
+  const uint32_t blocks = (clusters + TG_MD_WARPS - 1) / TG_MD_WARPS;
+  const bool any = __syncthreads_or(with_halo);
+  if (threadIdx.x != 0 || blockIdx.x >= blocks) return;
+  const unsigned long long before = atomicAdd(&v.totals->rows, any ? 1ULL << 32 : 1ULL);
+  const uint32_t local = (uint32_t)before, halo = (uint32_t)(before >> 32);
+  if (local + halo + 1 == blocks) v.totals->rows = 0; /* this was the last */
+  v.order[any ? blocks - 1 - halo : local] = blockIdx.x | (any ? TG_MD_ROW_WAITS : 0);
+}
+
 /* From the search's list to that of the forces: what is within the inner radius now. Launch: a warp
  * a row; bound by instructions. */
-template <bool MANY>
+template <int WAY>
 static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ tg_md_views views) {
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
@@ -362,7 +374,8 @@ static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ 
   bool with_halo = false;
   uint32_t entry = from[0], next = from[32];
   const uint32_t count = cluster < clusters ? v.count[0][cluster] : 0;
-  if (MANY && views.peers.card_count > 1) tg_md_await_positions(views);
+  if (WAY == TG_MD_BY_ROWS && views.peers.card_count > 1) tg_md_await_positions(views);
+  if (WAY == TG_MD_BY_BLOCKS && views.peers.card_count > 1) tg_md_block_awaits_positions(views);
   const uint4 centre = v.centre[cluster];
   const row_atoms a = load_row(c, v, cluster, centre, centre.w & 0xFF);
   row_writer w = {v.list[1] + (size_t)cluster * v.row_room[1], 0, v.row_room[1]};
@@ -380,7 +393,9 @@ static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ 
   }
   const uint32_t kept = finish(v, w, cluster);
   if (threadIdx.x % 32 == 0 && cluster < clusters) v.count[1][cluster] = kept;
-  if (MANY && cluster < clusters) put_in_order(v, cluster, clusters, __any_sync(~0U, with_halo));
+  if (WAY == TG_MD_BY_ROWS && cluster < clusters)
+    put_in_order(v, cluster, clusters, __any_sync(~0U, with_halo));
+  if (WAY == TG_MD_BY_BLOCKS) put_block_in_order(v, clusters, with_halo);
 }
 
 static dim3 rows(const tg_device_md* md) {
@@ -396,9 +411,8 @@ tg_status tg_md_queue_list(tg_device_md* md) {
 }
 
 tg_status tg_md_queue_prune(tg_device_md* md) {
-  if (tg_md_is_many(md))
-    prune<true><<<rows(md), THREADS, 0, md->stream>>>(md->views);
-  else
-    prune<false><<<rows(md), THREADS, 0, md->stream>>>(md->views);
+  typedef void kernel(const tg_md_views);
+  static kernel* const all[] = {prune<TG_MD_ONE>, prune<TG_MD_BY_ROWS>, prune<TG_MD_BY_BLOCKS>};
+  all[tg_md_way(md)]<<<rows(md), THREADS, 0, md->stream>>>(md->views);
   return tg_md_queued(md, "pruning the pair list");
 }

@@ -3,6 +3,7 @@
 #include "md/cuda/state.cuh"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
@@ -229,6 +230,8 @@ static tg_status create_card(tg_md_peers* peers, int card, const tg_device_md_pa
   md->peers = peers;
   md->card = card;
   md->card_count = tg_md_peers_card_count(peers);
+  const char* order = getenv("TG_MD_ORDER");
+  md->order = order && strcmp(order, "blocks") == 0 ? TG_MD_BY_BLOCKS : TG_MD_BY_ROWS;
   md->device = tg_md_peers_device(peers, card);
   md->stream = tg_md_peers_stream(peers, card);
   md->views.item[0].atom_count = (uint32_t)params->atom_count;

@@ -40,7 +40,11 @@ enum {
   TG_MD_SUM_TERMS = 192       /* numbers that a reduction adds up over cards, at most */
 };
 
-/** In tg_md_view.order: the row has halo atoms. */
+/** What a kernel knows of domains: that there is one; or many, and in what order rows come: each by
+ * itself behind those that wait for nothing, or in the blocks that prune them. */
+enum { TG_MD_ONE, TG_MD_BY_ROWS, TG_MD_BY_BLOCKS };
+
+/** In tg_md_view.order: the row, or a row of the block, has halo atoms. */
 #define TG_MD_ROW_WAITS 0x80000000U
 
 /** In place of a slot: the domain does not have the atom. */
@@ -132,7 +136,7 @@ typedef struct tg_md_view {
   float4* half;  /* nm, half the box's edges; w: the column, as an integer's bits */
   uint32_t* list[2]; /* [cluster_capacity][row_room] */
   uint32_t* count[2];
-  uint32_t* order; /* of many domains: rows without halo atoms, then those with some */
+  uint32_t* order; /* of many domains: rows or blocks without halo atoms, then those with some */
   /* of a card; of many domains virials and energies as they are, pairs in halves */
   int64_t* energy; /* [TG_MD_ENERGY_ROWS][TG_MD_ENERGY_TERMS] */
   uint32_t* trouble;
@@ -180,6 +184,7 @@ struct tg_device_md {
   cudaStream_t stream;      /* the cards' */
   void* memory;             /* its window, for all arrays */
   tg_md_step_arrays steps;
+  int order;               /* TG_MD_BY_ROWS or BY_BLOCKS, of many domains */
   uint4* x[TG_MD_DOMAINS]; /* of each domain, for even turns; those for odd ones follow */
   int turn;                /* of the arrays x of several cards */
   tg_md_views views;
@@ -203,6 +208,11 @@ void tg_md_take_turn(tg_device_md* md, int turn);
 
 /** Of the box cut into domains. */
 static inline bool tg_md_is_many(const tg_device_md* md) { return md->views.grid.domains > 1; }
+
+/** TG_MD_ONE, TG_MD_BY_ROWS or TG_MD_BY_BLOCKS. */
+static inline int tg_md_way(const tg_device_md* md) {
+  return tg_md_is_many(md) ? md->order : TG_MD_ONE;
+}
 
 /** Owners of atoms, and how far those at home reach. Queued by tg_md_queue_sort. */
 tg_status tg_md_queue_owners(tg_device_md* md);
