@@ -52,7 +52,7 @@ static tg_status time_products(tg_ci_device_operator* op, const tg_rows* rows, d
     const int k = tg_bench_ci_widths[w];
     for (int i = -1; i < repeats; i++) { /* the first one warms up */
       rows->ops->mark(rows, 0);
-      TG_TRY(tg_ci_device_operator_apply(op, k, x, y, rows->ld));
+      TG_TRY(tg_ci_device_operator_apply(op, k, x, rows->ld, y, rows->ld));
       rows->ops->mark(rows, 1);
       TG_TRY(tg_rows_norms(rows, y, k, norm)); /* waits */
       if (i < 0 && rows->ops->between(rows) > long_s) repeats = 1;
@@ -71,7 +71,7 @@ static tg_status measure_products(const tg_ci_problem* problem,
   tg_ci_space* space = NULL;
   double* x = NULL;
   tg_ci_device_room room;
-  TG_TRY(tg_ci_device_room_query(params->device, &room));
+  TG_TRY(tg_ci_device_room_query(params->device, 1, &room));
   tg_ci_space_params wanted = problem->space;
   wanted.symmetry = (int)problem->sectors[0];
   TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));

@@ -46,8 +46,8 @@ static bool takes_few(const tg_ci_hamiltonian* h, const tg_ci_device_operator_pa
   return params->few || (params->storage != TG_CI_STORAGE_STORED && tg_ci_hamiltonian_is_sparse(h));
 }
 
-static tg_status make_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
-                             const tg_ci_device_operator_params* params, tg_ci_fly* out) {
+tg_status tg_ci_device_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                              const tg_ci_device_operator_params* params, tg_ci_fly* out) {
   const int threads = threads_of(params);
   const bool few = takes_few(h, params);
   const tg_ci_operator_params host = {
@@ -76,7 +76,8 @@ static tg_ci_device_stored_params stored_params(const tg_ci_hamiltonian* h, cons
                                       .h = h,
                                       .builder = TG_CI_DEVICE_BY_JUMPS,
                                       .device = params->device,
-                                      .stream = params->stream};
+                                      .stream = params->stream,
+                                      .rows = params->rows};
 }
 
 static tg_status no_room(const tg_ci_device_operator_params* params,
@@ -136,7 +137,7 @@ tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci
                                          tg_ci_device_operator_facts* out) {
   tg_ci_fly fly;
   *out = (tg_ci_device_operator_facts){0};
-  TG_TRY(make_tables(h, space, params, &fly));
+  TG_TRY(tg_ci_device_tables(h, space, params, &fly));
   const tg_status status = choose(h, &fly, params, out);
   tg_ci_fly_free(&fly);
   return status;
@@ -162,7 +163,7 @@ static tg_status make_on_device(const tg_ci_hamiltonian* h, const tg_ci_fly* fly
   TG_TRY(tg_rows_cuda(&op->rows.ops));
   TG_TRY(op->rows.ops->open(&op->rows, SCRATCH_COLUMNS, SCRATCH_COLUMNS));
   if (f->host.storage == TG_CI_STORAGE_FLY)
-    return tg_ci_device_fly_create(fly, params->device, params->stream, NULL, &op->fly);
+    return tg_ci_device_fly_create(fly, params->device, params->stream, params->rows, &op->fly);
   const tg_ci_device_stored_params matrix = stored_params(h, fly, params);
   tg_ci_device_stored_facts made;
   if (f->host.storage == TG_CI_STORAGE_MIXED) {
@@ -186,24 +187,25 @@ tg_status tg_ci_device_operator_create(const tg_ci_hamiltonian* h, const tg_ci_s
                                        const tg_ci_device_operator_params* params,
                                        tg_ci_device_operator** out) {
   tg_status status = TG_OK;
-  tg_ci_fly fly = {0};
+  tg_ci_fly own = {0};
+  const tg_ci_fly* fly = params->fly ? params->fly : &own;
   tg_ci_device_operator* op = NULL;
   if (tg_device_count() == 0)
     return tg_fail(TG_ERR_MACHINE, "configuration interaction on a GPU: %s", tg_device_reason());
   TG_TRY(TG_ALLOCATE(1, "operator", &op));
   shape_rows(op, space, params);
   const double start = tg_time_now();
-  TG_TRY_GOTO(make_tables(h, space, params, &fly), failed);
+  if (!params->fly) TG_TRY_GOTO(tg_ci_device_tables(h, space, params, &own), failed);
   const double made = tg_time_now();
-  TG_TRY_GOTO(choose(h, &fly, params, &op->facts), failed);
-  TG_TRY_GOTO(make_on_device(h, &fly, params, op), failed);
+  TG_TRY_GOTO(choose(h, fly, params, &op->facts), failed);
+  TG_TRY_GOTO(make_on_device(h, fly, params, op), failed);
   op->facts.tables_s = made - start;
   op->facts.device_s = tg_time_now() - made;
-  tg_ci_fly_free(&fly);
+  tg_ci_fly_free(&own);
   *out = op;
   return TG_OK;
 failed:
-  tg_ci_fly_free(&fly);
+  tg_ci_fly_free(&own);
   tg_ci_device_operator_free(op);
   return status;
 }
@@ -221,12 +223,14 @@ void tg_ci_device_operator_free(tg_ci_device_operator* op) {
   tg_free(op);
 }
 
-tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, double* y,
-                                      size_t ld) {
-  if (op->stored) return tg_ci_device_stored_apply(op->stored, k, x, ld, y, ld);
-  if (op->mixed) return tg_ci_device_mixed_apply(op->mixed, k, x, ld, y, ld);
-  return tg_ci_device_fly_apply(op->fly, k, x, ld, y, ld);
+tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, size_t ldx,
+                                      double* y, size_t ldy) {
+  if (op->stored) return tg_ci_device_stored_apply(op->stored, k, x, ldx, y, ldy);
+  if (op->mixed) return tg_ci_device_mixed_apply(op->mixed, k, x, ldx, y, ldy);
+  return tg_ci_device_fly_apply(op->fly, k, x, ldx, y, ldy);
 }
+
+const tg_rows* tg_ci_device_operator_rows(const tg_ci_device_operator* op) { return &op->rows; }
 
 /* A vector of the host and its product, as the columns of the scratch. */
 static tg_status multiply_here(tg_ci_device_operator* op, const double* x) {
@@ -234,7 +238,8 @@ static tg_status multiply_here(tg_ci_device_operator* op, const double* x) {
   if (!op->scratch)
     TG_TRY(rows->ops->allocate(rows, SCRATCH_COLUMNS, "a vector and its product", &op->scratch));
   TG_TRY(tg_rows_put(rows, x, rows->used, op->scratch));
-  return tg_ci_device_operator_apply(op, 1, op->scratch, op->scratch + rows->ld, rows->ld);
+  return tg_ci_device_operator_apply(op, 1, op->scratch, rows->ld, op->scratch + rows->ld,
+                                     rows->ld);
 }
 
 tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y) {

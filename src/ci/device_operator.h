@@ -11,8 +11,10 @@
 #ifndef TG_CI_DEVICE_OPERATOR_H
 #define TG_CI_DEVICE_OPERATOR_H
 
+#include "ci/device_rows.h"
 #include "ci/operator.h"
-#include "eigen/eigen.h"
+#include "ci/product_fly.h"
+#include "eigen/vectors.h"
 
 typedef struct tg_ci_device_operator tg_ci_device_operator;
 
@@ -26,6 +28,8 @@ typedef struct tg_ci_device_operator_params {
   uint64_t host_memory; /* bytes of the host that the tables may take; 0: 80 % of what is free */
   int threads;          /* of the host; 0: all of OpenMP's */
   bool few;             /* most elements are zero, as of J^2; always on the fly */
+  const tg_ci_device_rows* rows; /* of y that are made; NULL: all */
+  const tg_ci_fly* fly;          /* the tables, which several share; NULL: makes them */
 } tg_ci_device_operator_params;
 
 typedef struct tg_ci_device_operator_facts {
@@ -39,6 +43,10 @@ typedef struct tg_ci_device_operator_facts {
   double tables_s, device_s; /* seconds: the host's tables; what is made on the device */
 } tg_ci_device_operator_facts;
 
+/** The tables on the host, for several operators; free them with tg_ci_fly_free. */
+tg_status tg_ci_device_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                              const tg_ci_device_operator_params* params, tg_ci_fly* out);
+
 /** TG_ERR_MACHINE, with the bytes and what would fit, where there is not memory enough; before
  * anything is made on the device. The space must stay. */
 tg_status tg_ci_device_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* space,
@@ -51,17 +59,19 @@ tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci
 /** Null-safe. */
 void tg_ci_device_operator_free(tg_ci_device_operator* op);
 
-/** y = H x for k vectors: [dimension, k], column i at i * ld, of the device, apart. Queued on the
- * stream. */
-tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, double* y,
-                                      size_t ld);
-/** The same for one vector of the host; waits. */
+/** y = H x for k vectors: x: [dimension, k], column i at i * ldx, y: [rows, k], column i at i *
+ * ldy, of the device, apart. Queued on the stream. */
+tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, size_t ldx,
+                                      double* y, size_t ldy);
+/** The same for one vector of the host, all rows; waits. */
 tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y);
 /** <v|H|v> and, where spread is not NULL, |H v - <v|H|v> v|, of a vector of the host; waits. */
 tg_status tg_ci_device_operator_expect(tg_ci_device_operator* op, const double* v, double* value,
                                        double* spread);
-/** <state|H|state>: [dimension], of the device, made at the first call; freed with op. */
+/** <state|H|state>: [rows], of the device, made at the first call; freed with op. */
 tg_status tg_ci_device_operator_diagonal(tg_ci_device_operator* op, const double** out);
 tg_ci_device_operator_facts tg_ci_device_operator_facts_of(const tg_ci_device_operator* op);
+/** Vectors of the whole space on the device, as its functions have them. */
+const tg_rows* tg_ci_device_operator_rows(const tg_ci_device_operator* op);
 
 #endif

@@ -172,7 +172,7 @@ static tg_status find_gpu(run* r) {
                    "%d processing elements share states on processors only, so far; leave out the "
                    "backend cuda, or --pe and the launcher",
                    r->pes.count);
-  return tg_ci_device_room_query(r->params->device, &r->gpu);
+  return tg_ci_device_room_query(r->params->device, r->params->gpus, &r->gpu);
 }
 
 /* Of a GPU's sector the host gets the states that were found alone. */
@@ -296,11 +296,13 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   return tg_eigen_solve(&problem, &e, &s->result);
 }
 
-static tg_status solve_or_go_on(void* context, const tg_eigen_problem* problem,
+static tg_status solve_or_go_on(void* context, tg_world* world, const tg_eigen_problem* problem,
                                 const tg_eigen_params* params, tg_eigen_result* out) {
   const run* r = context;
-  if (r->params->restart) return tg_ci_restart_solve(&r->restart, r->sector, problem, params, out);
-  return tg_eigen_solve(problem, params, out);
+  if (!r->params->restart) return tg_eigen_solve(problem, params, out);
+  tg_ci_restart restart = r->restart;
+  restart.world = world;
+  return tg_ci_restart_solve(&restart, r->sector, problem, params, out);
 }
 
 static tg_ci_device_sector gpu_sector(run* r, const tg_ci_space* space, const tg_ci_need* need) {

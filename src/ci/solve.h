@@ -28,7 +28,8 @@ typedef struct tg_ci_solve_params {
   uint64_t memory; /* bytes beyond what the process holds; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
   tg_ci_backend backend;
-  int device; /* of TG_CI_CUDA: which GPU */
+  int device; /* of TG_CI_CUDA: which GPU, of several the first */
+  int gpus;   /* that share a sector's states; more than there are share them. 0: one */
   tg_eigen_check check;
   int pes; /* processing elements that share a sector's states; 0: one, or of a transport
               of processes all */
@@ -52,6 +53,7 @@ typedef struct tg_ci_solve_params {
 typedef struct tg_ci_device_need {
   bool used; /* false: the rest is zero */
   int device;
+  int parts; /* that share the sector's states, on so many GPUs; bytes are those of one of them */
   char name[128];
   uint64_t free;    /* before the sector */
   uint64_t vectors; /* of the eigen-solver */

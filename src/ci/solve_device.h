@@ -6,6 +6,7 @@
 
 #include "ci/device_operator.h"
 #include "ci/solve.h"
+#include "comm/world.h"
 
 /** The GPU of a run. */
 typedef struct tg_ci_device_room {
@@ -13,14 +14,16 @@ typedef struct tg_ci_device_room {
   char name[128];
   uint64_t free;   /* bytes */
   uint64_t usable; /* of them, for vectors and the operator */
+  int parts; /* that share a sector's states; part p is on GPU device + p, of those there are */
 } tg_ci_device_room;
 
-/** TG_ERR_MACHINE, with the reason, where there is no such GPU. */
-tg_status tg_ci_device_room_query(int device, tg_ci_device_room* out);
+/** The GPUs of a run; of several, bytes are those of the one with the least, for one part.
+ * TG_ERR_MACHINE, with the reason, where there is no such GPU. */
+tg_status tg_ci_device_room_query(int device, int parts, tg_ci_device_room* out);
 
-/** What the vectors of a space of that many states take: the fewest that do, and as many as are
- * worth it. eigen: states, block and method count. TG_ERR_MACHINE, with what would help, where not
- * even the fewest fit. */
+/** What the vectors of a part of a space of that many states take: the fewest that do, and as many
+ * as are worth it. eigen: states, block and method count. TG_ERR_MACHINE, with what would help,
+ * where not even the fewest fit. */
 tg_status tg_ci_device_vectors(const tg_ci_device_room* room, uint64_t dimension,
                                const tg_eigen_params* eigen, uint64_t* fewest, uint64_t* usual);
 
@@ -31,9 +34,9 @@ typedef struct tg_ci_device_sector {
   const tg_ci_solve_params* params;
   const tg_ci_space* space;
   tg_eigen_params eigen; /* states, block, method, tolerance, callbacks ... */
-  /* tg_eigen_solve, or what saves states now and then */
-  tg_status (*solve)(void* context, const tg_eigen_problem* problem, const tg_eigen_params* params,
-                     tg_eigen_result* out);
+  /* tg_eigen_solve, or what saves states now and then; world: of the parts, or NULL */
+  tg_status (*solve)(void* context, tg_world* world, const tg_eigen_problem* problem,
+                     const tg_eigen_params* params, tg_eigen_result* out);
   void* context;
 } tg_ci_device_sector;
 

@@ -97,14 +97,15 @@ static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* so
   solve->backend = gpu ? TG_CI_CUDA : TG_CI_OMP;
   if (o->gpus != TG_CI_UNSET && !gpu)
     return tg_fail(TG_ERR_INPUT, "--gpus %d goes with --backend cuda", o->gpus);
-  if (o->gpus != TG_CI_UNSET && o->gpus != 1)
-    return tg_fail(TG_ERR_INPUT,
-                   "--gpus %d: configuration interaction works on one GPU so far; leave --gpus out",
-                   o->gpus);
+  if (o->gpus != TG_CI_UNSET && o->gpus < 1)
+    return tg_fail(TG_ERR_INPUT, "--gpus %d: a number above 0 was expected", o->gpus);
   if (solve->storage == TG_CI_STORAGE_MIXED && !gpu)
     return tg_fail(TG_ERR_INPUT, "--storage mixed goes with --backend cuda");
   if (gpu && tg_device_count() == 0)
     return tg_fail(TG_ERR_MACHINE, "--backend cuda: %s", tg_device_reason());
+  if (o->gpus != TG_CI_UNSET && o->gpus > tg_device_count())
+    return tg_fail(TG_ERR_MACHINE, "--gpus %d: this machine has %d", o->gpus, tg_device_count());
+  if (o->gpus != TG_CI_UNSET) solve->gpus = o->gpus;
   return TG_OK;
 }
 
@@ -193,10 +194,15 @@ void tg_cli_ci_close(tg_cli_ci_job* job) {
 void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
   const tg_ci_device_need* g = &need->gpu;
   const bool stored = need->facts.storage != TG_CI_STORAGE_FLY;
-  int used = snprintf(out, size, "GPU %d (%s): %.4g MB of vectors, %.4g MB of %s, of %.4g GB free",
-                      g->device, g->name, 1e-6 * (double)g->vectors,
-                      1e-6 * (double)(stored ? g->matrix : g->tables), stored ? "matrix" : "tables",
-                      1e-9 * (double)g->free);
+  char which[64];
+  if (g->parts > 1)
+    snprintf(which, sizeof which, "each of %d GPUs", g->parts);
+  else
+    snprintf(which, sizeof which, "GPU %d", g->device);
+  int used =
+      snprintf(out, size, "%s (%s): %.4g MB of vectors, %.4g MB of %s, of %.4g GB free", which,
+               g->name, 1e-6 * (double)g->vectors, 1e-6 * (double)(stored ? g->matrix : g->tables),
+               stored ? "matrix" : "tables", 1e-9 * (double)g->free);
   if (used < 0 || (size_t)used >= size) return;
   if (stored)
     snprintf(out + used, size - (size_t)used, "; on the fly would take %.4g MB of tables",
@@ -242,6 +248,7 @@ void tg_cli_ci_json_gpu(const tg_ci_need* need, tg_json* json) {
   const tg_ci_device_need* g = &need->gpu;
   tg_json_open_object(json, "gpu");
   tg_json_int(json, "device", g->device);
+  tg_json_int(json, "parts", g->parts);
   tg_json_text(json, "name", g->name);
   tg_json_double(json, "free_bytes", (double)g->free);
   tg_json_double(json, "vector_bytes", (double)g->vectors);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 
 #include "device/device.h"
@@ -104,7 +105,7 @@ static bool same_levels(const tg_ci_spectrum* a, const tg_ci_spectrum* b) {
   return true;
 }
 
-static int steps_left;
+static std::atomic<int> steps_left; /* parts ask in turn */
 static bool interrupt(void* context) {
   (void)context;
   return steps_left-- == 0;
@@ -155,6 +156,26 @@ static bool agrees(const question* q, tg_ci_storage storage) {
   return right;
 }
 
+/* Parts share the GPUs that there are: the same levels, the same bits each time, and a state that
+ * three of them left is gone on with by one. */
+static bool parts_agree(const question* q, int parts, tg_ci_storage storage) {
+  problem p;
+  tg_ci_spectrum whole, shared, again;
+  if (!open_problem(q, &p)) return false;
+  tg_ci_solve_params params = params_of(q, TG_CI_CUDA, storage);
+  RUN(tg_ci_solve(&p.made, &params, &whole));
+  params.gpus = parts;
+  RUN(tg_ci_solve(&p.made, &params, &shared));
+  RUN(tg_ci_solve(&p.made, &params, &again));
+  const bool right = same_levels(&whole, &shared) && same_bits(&shared, &again) &&
+                     (q->protons < 3 || goes_on(&p, &params, &shared));
+  tg_ci_spectrum_free(&whole);
+  tg_ci_spectrum_free(&shared);
+  tg_ci_spectrum_free(&again);
+  close_problem(&p);
+  return right;
+}
+
 int main(int argc, char** argv) {
   if (tg_device_count() == 0) {
     printf("skipped: %s\n", tg_device_reason());
@@ -167,6 +188,12 @@ int main(int argc, char** argv) {
                                       std::to_string(q.neutrons) + " " +
                                       tg_ci_storage_name(storage));
     }
+  for (int parts : {2, 3})
+    for (int number : {1, 4, 10})
+      for (tg_ci_storage storage : {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED})
+        report(parts_agree(&questions[number], parts, storage), std::to_string(parts) + " parts, " +
+                                                                    questions[number].input + " " +
+                                                                    tg_ci_storage_name(storage));
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }

@@ -43,8 +43,7 @@ static void mistakes_are_refused(void** state) {
     const char *words, *says, *says_too;
   } cases[] = {
       {"ci solve -i usdb --protons 2 --gpus 1", "--gpus 1", "--backend cuda"},
-      {"ci solve -i usdb --protons 2 --backend cuda --gpus 2", "--gpus 2", "one GPU"},
-      {"ci solve -i usdb --protons 2 --backend cuda --gpus 0", "--gpus 0", "one GPU"},
+      {"ci solve -i usdb --protons 2 --backend cuda --gpus 0", "--gpus 0", "above 0"},
       {"ci solve -i usdb --protons 2 --backend gpu", "--backend", "omp|cuda"},
       {"ci solve -i usdb --protons 2 --storage mixed", "--storage mixed", "--backend cuda"},
       {"bench ci --backend omp", "--backend omp", "bench ci-cpu"},

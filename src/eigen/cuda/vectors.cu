@@ -407,6 +407,21 @@ tg_status put(const tg_rows* rows, const double* from, size_t count, double* to)
   return move(of(rows), from, count, to, cudaMemcpyHostToDevice);
 }
 
+/* Directly, where the cards can reach each other; the driver goes through the host otherwise. */
+void fetch(const tg_rows* rows, int device, const double* from, size_t count, double* to) {
+  state* s = of(rows);
+  const size_t bytes = count * sizeof(double);
+  if (device == s->device) {
+    note(s, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, s->stream));
+    return;
+  }
+  int reachable = 0;
+  note(s, cudaDeviceCanAccessPeer(&reachable, s->device, device));
+  if (reachable && cudaDeviceEnablePeerAccess(device, 0) != cudaSuccess)
+    cudaGetLastError(); /* it was reachable before */
+  note(s, cudaMemcpyPeerAsync(to, s->device, from, device, bytes, s->stream));
+}
+
 void mark(const tg_rows* rows, int which) {
   note(of(rows), cudaEventRecord(of(rows)->mark[which], of(rows)->stream));
 }
@@ -419,7 +434,7 @@ double between(const tg_rows* rows) {
 
 const tg_rows_ops table = {open,   close, allocate, release, inner,    norms,  subtract,
                            times,  scale, copy,     random,  find_nan, bounds, favour,
-                           divide, get,   put,      step,    mark,     between};
+                           divide, get,   put,      fetch,   step,     mark,   between};
 
 }  // namespace
 
