@@ -45,7 +45,7 @@ static tg_status floors(int device, tg_bench_ci_gpu_result* r) {
 static tg_status time_products(tg_ci_device_operator* op, const tg_rows* rows, double* x, double* y,
                                int repeats, tg_bench_ci_gpu_result* r) {
   static const double long_s = 1; /* a product that is not repeated */
-  double seconds[TG_BENCH_CI_REPEATS], norm[MOST_WIDTH];
+  double seconds[TG_BENCH_CI_REPEATS] = {0}, norm[MOST_WIDTH];
   for (int c = 0; c < MOST_WIDTH; c++)
     tg_rows_random(rows, 1, (uint64_t)c, x + (size_t)c * rows->ld);
   for (int w = 0; w < TG_BENCH_CI_WIDTHS; w++) {
