@@ -85,9 +85,9 @@ static tg_status no_room(const tg_ci_device_operator_params* params,
   const bool stored = params->storage == TG_CI_STORAGE_STORED;
   const uint64_t matrix = f->stored_bytes + f->making_bytes;
   const uint64_t needed = params->fewest + (stored ? matrix : f->fly_bytes);
-  char other[160] = "";
+  char other[200] = "";
   if (stored && params->fewest + f->fly_bytes <= params->memory)
-    snprintf(other, sizeof other, "; --storage fly needs %.4g GB",
+    snprintf(other, sizeof other, "; --storage fly needs %.4g GB, and mixed stores what fits",
              gb(params->fewest + f->fly_bytes));
   return tg_fail(TG_ERR_MACHINE,
                  "GPU %d: %.4g GB are needed, and %.4g GB may be used: %.4g GB for the fewest "
