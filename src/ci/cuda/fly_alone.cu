@@ -121,14 +121,8 @@ static __global__ void __launch_bounds__(WARPS* LANES, 1)
 size_t tg_fly_alone_shared(void) { return shared_bytes(1); }
 
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly) {
-  TG_TRY(tg_cuda_status(
-      cudaFuncSetAttribute(alone_product<0>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           (int)shared_bytes(0)),
-      fly->device, "preparing the product"));
-  return tg_cuda_status(
-      cudaFuncSetAttribute(alone_product<1>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           (int)shared_bytes(1)),
-      fly->device, "preparing the product");
+  TG_TRY(tg_cuda_allow_shared(alone_product<0>, fly->device));
+  return tg_cuda_allow_shared(alone_product<1>, fly->device);
 }
 
 void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, int k, const double* x, size_t ldx,

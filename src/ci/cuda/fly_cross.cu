@@ -261,11 +261,7 @@ size_t tg_fly_cross_shared(void) { return shared_bytes(TG_FLY_SIZES - 1, TG_CI_T
 
 tg_status tg_fly_cross_prepare(tg_ci_device_fly* fly) {
   for (int size = 0; size < TG_FLY_SIZES; size++)
-    if (fly->view.row_count[size])
-      TG_TRY(tg_cuda_status(
-          cudaFuncSetAttribute(kernels[size], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               (int)shared_bytes(size, fly->view.columns[size])),
-          fly->device, "preparing the product"));
+    if (fly->view.row_count[size]) TG_TRY(tg_cuda_allow_shared(kernels[size], fly->device));
   return TG_OK;
 }
 

@@ -140,9 +140,7 @@ static tg_status launch_shape(const tg_ci_device_stored* s, KERNEL kernel, int l
   const uint64_t slices = WARPS / s->m.parts, work = (s->m.slices + slices - 1) / slices;
   *shared = s->m.value_count * sizeof(double) +
             (s->m.parts > 1 ? (size_t)WARPS * lanes * STORED_LANES * sizeof(double) : 0);
-  TG_TRY(tg_cuda_status(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)*shared),
-      s->device, "a product's shared memory"));
+  TG_TRY(tg_cuda_allow_shared(kernel, s->device));
   TG_TRY(tg_cuda_status(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, PRODUCT_THREADS, *shared),
       s->device, "a product's shape"));

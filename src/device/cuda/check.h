@@ -23,6 +23,22 @@ static inline tg_status tg_cuda_status(cudaError_t error, int device, const char
 /** The same for pinned memory of the host: the GPU's own has nothing to do with it. */
 tg_status tg_cuda_host_status(cudaError_t error, size_t bytes);
 
+/** Lets a kernel have as much dynamic shared memory as the current GPU, number `device`, has for a
+ * block. The limit is the kernel's, not a launch's: set to what one object needs it would fail
+ * another's launches, also between a thread's setting it and its launch. */
+template <class KERNEL>
+static inline tg_status tg_cuda_allow_shared(KERNEL kernel, int device) {
+  int most = 0;
+  cudaFuncAttributes has;
+  TG_TRY(
+      tg_cuda_status(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                     device, "a kernel's shared memory"));
+  TG_TRY(tg_cuda_status(cudaFuncGetAttributes(&has, kernel), device, "a kernel's shared memory"));
+  return tg_cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             most - (int)has.sharedSizeBytes),
+                        device, "a kernel's shared memory");
+}
+
 /** Memory of the current GPU, which is number `device`; *out is NULL after a failure. */
 tg_status tg_cuda_allocate(int device, size_t bytes, const char* what, void** out);
 /** Null-safe: NULL is let be. */

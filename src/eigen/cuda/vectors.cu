@@ -124,7 +124,7 @@ tg_status open(tg_rows* rows, size_t room, int most) {
   note(s, cudaHostAlloc(&s->host_up, UP * sizeof(double), cudaHostAllocDefault));
   note(s, cudaHostAlloc(&s->factored_here, sizeof *s->factored_here, cudaHostAllocDefault));
   for (cudaEvent_t& event : s->mark) note(s, cudaEventCreate(&event));
-  note(s, cudaFuncSetAttribute(k::times, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED));
+  TG_TRY(tg_cuda_allow_shared(k::times, s->device));
   return wait(s);
 }
 
