@@ -71,7 +71,7 @@ static tg_status measure_products(const tg_ci_problem* problem,
   tg_ci_space* space = NULL;
   double* x = NULL;
   tg_ci_device_room room;
-  TG_TRY(tg_ci_device_room_query(params->device, 1, &room));
+  TG_TRY(tg_ci_device_room_query(params->device, &room));
   tg_ci_space_params wanted = problem->space;
   wanted.symmetry = (int)problem->sectors[0];
   TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));

@@ -135,11 +135,11 @@ static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
 tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                                          const tg_ci_device_operator_params* params,
                                          tg_ci_device_operator_facts* out) {
-  tg_ci_fly fly;
+  tg_ci_fly own = {0};
   *out = (tg_ci_device_operator_facts){0};
-  TG_TRY(tg_ci_device_tables(h, space, params, &fly));
-  const tg_status status = choose(h, &fly, params, out);
-  tg_ci_fly_free(&fly);
+  if (!params->fly) TG_TRY(tg_ci_device_tables(h, space, params, &own));
+  const tg_status status = choose(h, params->fly ? params->fly : &own, params, out);
+  tg_ci_fly_free(&own);
   return status;
 }
 

@@ -52,7 +52,8 @@ tg_status tg_ci_device_tables(const tg_ci_hamiltonian* h, const tg_ci_space* spa
 tg_status tg_ci_device_operator_create(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                                        const tg_ci_device_operator_params* params,
                                        tg_ci_device_operator** out);
-/** What create would find and choose: makes the host's tables, nothing on the device. */
+/** What create would find and choose: makes the host's tables where they are not there, nothing on
+ * the device. */
 tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                                          const tg_ci_device_operator_params* params,
                                          tg_ci_device_operator_facts* out);

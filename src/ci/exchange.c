@@ -5,17 +5,10 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
+#include "ci/readers.h"
 #include "comm/symmetric.h"
 
 enum { PIECE = 1 << 16 /* states copied by a thread at once */ };
-
-/* A slice of which so much is needed is sent whole. */
-static const double nearly_all = 0.9;
-
-typedef struct range_list {
-  tg_ci_range* list;
-  size_t count, capacity; /* capacity: bytes */
-} range_list;
 
 struct tg_ci_exchange {
   tg_world* world;
@@ -23,8 +16,7 @@ struct tg_ci_exchange {
   const tg_ci_distribution* d;
   uint64_t dimension, first, end; /* of all; this PE's */
   int pe, count, most, threads;
-  range_list* readers; /* [count] of this PE's states, those that each PE needs */
-  bool* sources;       /* [count] PEs of whose states this one needs some */
+  tg_ci_readers of;
   uint64_t turn;
   tg_ci_exchange_facts facts;
 };
@@ -44,59 +36,9 @@ void tg_ci_exchange_destroy(tg_ci_exchange** exchange) {
   tg_ci_exchange* e = *exchange;
   if (!e) return;
   tg_symmetric_destroy(&e->memory);
-  for (int p = 0; e->readers && p < e->count; p++) tg_free(e->readers[p].list);
-  tg_free(e->readers);
-  tg_free(e->sources);
+  tg_ci_readers_free(&e->of);
   tg_free(e);
   *exchange = NULL;
-}
-
-/* ---- who needs what ---- */
-
-/* Of the needed states those that a PE has. */
-static tg_status needed_of(const tg_ci_exchange* e, const tg_ci_exchange_params* params, int pe,
-                           range_list* out) {
-  const uint64_t first = e->d->first[pe], end = e->d->first[pe + 1];
-  uint64_t sum = 0;
-  size_t room = 0;
-  for (size_t r = 0; r < params->needed_count; r++) {
-    const tg_ci_range* n = &params->needed[r];
-    if (n->end <= first || n->first >= end) continue;
-    TG_TRY(TG_RESERVE(out->count + 1, "ranges of states", &out->list, &room));
-    const tg_ci_range part = {n->first > first ? n->first : first, n->end < end ? n->end : end};
-    out->list[out->count++] = part;
-    sum += part.end - part.first;
-  }
-  if (sum > 0 && (double)sum > nearly_all * (double)(end - first)) {
-    out->list[0] = (tg_ci_range){first, end};
-    out->count = 1;
-  }
-  return TG_OK;
-}
-
-/* Each PE tells all others, one after the other around the ring. */
-static tg_status tell_needs(tg_ci_exchange* e, const tg_ci_exchange_params* params) {
-  for (int step = 1; step < e->count; step++) {
-    const int to = (e->pe + step) % e->count, from = (e->pe + e->count - step) % e->count;
-    range_list mine = {0}, *theirs = &e->readers[from];
-    size_t bytes = 0;
-    tg_status status = needed_of(e, params, to, &mine);
-    if (status == TG_OK)
-      status = tg_world_exchange_any(e->world, to, mine.list, mine.count * sizeof *mine.list, from,
-                                     (void**)&theirs->list, &theirs->capacity, &bytes);
-    theirs->count = bytes / sizeof *theirs->list;
-    e->sources[to] = mine.count > 0;
-    for (size_t r = 0; r < mine.count; r++)
-      e->facts.needed += mine.list[r].end - mine.list[r].first;
-    tg_free(mine.list);
-    TG_TRY(status);
-  }
-  return TG_OK;
-}
-
-static tg_status allocate(tg_ci_exchange* e) {
-  TG_TRY(TG_ALLOCATE((size_t)e->count, "processing elements", &e->readers));
-  return TG_ALLOCATE((size_t)e->count, "processing elements", &e->sources);
 }
 
 tg_status tg_ci_exchange_create(tg_world* world, const tg_ci_exchange_params* params,
@@ -115,10 +57,10 @@ tg_status tg_ci_exchange_create(tg_world* world, const tg_ci_exchange_params* pa
                           .end = d->first[pe + 1],
                           .most = params->most,
                           .threads = params->threads};
-    status = allocate(e);
   }
   TG_TRY_GOTO(tg_world_agree(world, status), failed);
-  TG_TRY_GOTO(tell_needs(e, params), failed);
+  TG_TRY_GOTO(tg_ci_readers_make(world, d, params->needed, params->needed_count, &e->of), failed);
+  e->facts.needed = e->of.needed;
   TG_TRY_GOTO(tg_symmetric_create(world, (size_t)tg_ci_exchange_bytes(e->dimension, e->most),
                                   2 * e->count, &e->memory),
               failed);
@@ -174,7 +116,7 @@ tg_status tg_ci_exchange_push(tg_ci_exchange* e, int k, const double* x, size_t 
                    e->most);
   for (int step = 1; step < e->count; step++) {
     const int pe = (e->pe + e->count - step) % e->count;
-    const range_list* reader = &e->readers[pe];
+    const tg_ci_reader* reader = &e->of.readers[pe];
     if (!reader->count) continue;
     TG_TRY(wait_for(e, consumed(e, pe), pe, e->turn - 1, "a vector's slice, read by PE"));
     const double begin = tg_time_now();
@@ -198,14 +140,14 @@ tg_status tg_ci_exchange_push(tg_ci_exchange* e, int k, const double* x, size_t 
 }
 
 tg_status tg_ci_exchange_wait(tg_ci_exchange* e, int pe) {
-  if (pe == e->pe || !e->sources[pe]) return TG_OK;
+  if (pe == e->pe || !e->of.sources[pe]) return TG_OK;
   return wait_for(e, arrived(e, pe), pe, e->turn, "a vector's slice, of PE");
 }
 
 tg_status tg_ci_exchange_done(tg_ci_exchange* e) {
   for (int step = 1; step < e->count; step++) {
     const int pe = (e->pe + step) % e->count;
-    if (!e->sources[pe]) continue;
+    if (!e->of.sources[pe]) continue;
     /* it may have come without having been waited for */
     TG_TRY(tg_ci_exchange_wait(e, pe));
     TG_TRY(tg_symmetric_signal(e->memory, pe, consumed(e, e->pe), TG_SIGNAL_SET, e->turn));

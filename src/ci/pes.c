@@ -11,6 +11,8 @@
 #endif
 
 #include "base/memory.h"
+#include "base/timer.h"
+#include "ci/device_share.h"
 
 bool tg_ci_pes_are_processes(const char* transport) {
   return transport && strcmp(transport, "loop") != 0;
@@ -68,12 +70,20 @@ typedef struct shared {
 typedef struct pe {
   const shared* of;
   tg_world* world;
+  const tg_ci_distribution* split;
   tg_ci_share* share;
+  tg_ci_device_share* gpu; /* in its place */
 } pe;
 
 static tg_status multiply(void* context, int k, const double* x, double* y, size_t ld) {
   const pe* p = context;
-  return tg_ci_share_apply(p->share, k, x, y, ld);
+  return p->gpu ? tg_ci_device_share_apply(p->gpu, k, x, y, ld)
+                : tg_ci_share_apply(p->share, k, x, y, ld);
+}
+
+static tg_status sum_there(void* context, double* values, size_t count) {
+  const pe* p = context;
+  return tg_ci_device_share_sum(p->gpu, values, count);
 }
 
 /* The PEs' values one after the other, combined in their order: the same bits on all. */
@@ -116,15 +126,15 @@ static tg_status report(void* context, const tg_eigen_progress* progress, tg_eig
 
 /* Vectors of the whole space at the first PE, in place of its rows of them. */
 static tg_status gather_states(const pe* p, tg_eigen_result* result) {
-  const size_t dimension = (size_t)tg_ci_operator_facts_of(p->of->what->op).dimension;
+  const size_t dimension = (size_t)p->split->first[p->split->pe_count];
   const bool first = tg_world_pe(p->world) == 0;
   double* whole = NULL;
   tg_status status =
       first ? TG_ALLOCATE((size_t)result->states * dimension, "the states", &whole) : TG_OK;
   status = tg_world_agree(p->world, status);
   for (int i = 0; status == TG_OK && i < result->states; i++)
-    status = tg_ci_share_gather(p->share, result->vectors + (size_t)i * result->ld,
-                                whole ? whole + (size_t)i * dimension : NULL);
+    status = tg_ci_rows_gather(p->world, p->split, result->vectors + (size_t)i * result->ld,
+                               whole ? whole + (size_t)i * dimension : NULL);
   if (status != TG_OK) {
     tg_free(whole);
     return status;
@@ -136,10 +146,17 @@ static tg_status gather_states(const pe* p, tg_eigen_result* result) {
 }
 
 static tg_status gather_facts(const pe* p, tg_ci_sector* out) {
-  const tg_ci_share_facts mine = tg_ci_share_facts_of(p->share);
+  const tg_ci_share_facts mine =
+      p->gpu ? tg_ci_device_share_facts_of(p->gpu) : tg_ci_share_facts_of(p->share);
   void* all = NULL;
   size_t capacity = 0;
+  tg_status status;
   TG_TRY(tg_world_gather(p->world, 0, &mine, sizeof mine, &all, &capacity, NULL));
+  if (p->gpu) {
+    tg_ci_device_operator_facts facts;
+    TG_TRY_GOTO(tg_ci_device_share_operators(p->gpu, &facts), failed);
+    if (tg_world_pe(p->world) == 0) *p->of->what->gpus->facts = facts;
+  }
   if (tg_world_pe(p->world) != 0) {
     tg_free(all);
     return TG_OK;
@@ -148,22 +165,41 @@ static tg_status gather_facts(const pe* p, tg_ci_sector* out) {
   out->shares = all;
   out->pe_count = tg_world_pe_count(p->world);
   return TG_OK;
+failed:
+  tg_free(all);
+  return status;
+}
+
+/* Vectors are where the operator is, in what it leaves of the memory. */
+static tg_status on_the_gpu(const pe* p, bool diagonal, tg_eigen_problem* problem,
+                            tg_eigen_params* e) {
+  const uint64_t memory = p->of->what->gpus->params->memory;
+  const uint64_t taken = tg_ci_device_share_bytes(p->gpu);
+  e->memory = memory > taken ? (size_t)(memory - taken) : 1;
+  problem->place = TG_EIGEN_CUDA;
+  problem->device = tg_ci_device_share_device(p->gpu);
+  problem->stream = tg_ci_device_share_stream(p->gpu);
+  problem->sum_there = sum_there;
+  return diagonal ? tg_ci_device_share_diagonal(p->gpu, &problem->diagonal) : TG_OK;
 }
 
 static tg_status find_states(pe* p, tg_eigen_result* result) {
   const tg_ci_shared_solve* what = p->of->what;
-  const tg_ci_share_facts facts = tg_ci_share_facts_of(p->share);
-  const tg_ci_distribution* d = tg_ci_operator_distribution(what->op);
+  const tg_ci_distribution* d = p->split;
+  const int number = tg_world_pe(p->world);
+  tg_eigen_problem problem = {.n = (size_t)(d->first[number + 1] - d->first[number]),
+                              .n_total = (size_t)d->first[d->pe_count],
+                              .first = (size_t)d->first[number],
+                              .context = p,
+                              .apply = multiply,
+                              .reduce = reduce,
+                              .agree = agree};
   const bool molecule = what->problem->kind == TG_CI_MOLECULE;
-  const tg_eigen_problem problem = {.n = (size_t)facts.rows,
-                                    .n_total = (size_t)d->first[d->pe_count],
-                                    .first = (size_t)d->first[tg_world_pe(p->world)],
-                                    .context = p,
-                                    .apply = multiply,
-                                    .reduce = reduce,
-                                    .agree = agree,
-                                    .diagonal = molecule ? tg_ci_share_diagonal(p->share) : NULL};
   tg_eigen_params e = what->eigen;
+  if (p->gpu)
+    TG_TRY(tg_world_agree(p->world, on_the_gpu(p, molecule, &problem, &e)));
+  else if (molecule)
+    problem.diagonal = tg_ci_share_diagonal(p->share);
   if (what->params->progress && tg_world_pe(p->world) == 0) e.progress = report;
   if (what->params->interrupted) e.interrupted = stop_asked;
   e.context = p;
@@ -183,29 +219,52 @@ static int threads_of_pe(const tg_ci_pes* pes) {
   return mine > 1 ? mine : 1;
 }
 
+/* Collective: this PE's rows of the operator. */
+static tg_status make_share(pe* p) {
+  const tg_ci_shared_solve* what = p->of->what;
+  if (what->gpus) {
+    const tg_ci_device_share_params params = {.h = what->gpus->h,
+                                              .space = what->gpus->space,
+                                              .distribution = what->gpus->split,
+                                              .op = what->gpus->params,
+                                              .gpus = what->gpus->gpus,
+                                              .block = what->eigen.block};
+    p->split = what->gpus->split;
+    return tg_ci_device_share_create(p->world, &params, &p->gpu);
+  }
+  const tg_ci_share_params params = {
+      .op = what->op, .block = what->eigen.block, .threads = what->eigen.threads};
+  p->split = tg_ci_operator_distribution(what->op);
+  TG_TRY(tg_ci_share_create(p->world, &params, &p->share));
+  /* by now all PEs have made theirs of them */
+  const bool acts = p->of->pes->world || tg_world_pe(p->world) == 0;
+  if (acts && tg_ci_operator_facts_of(what->op).storage == TG_CI_STORAGE_STORED)
+    tg_ci_operator_drop_tables(what->op);
+  return TG_OK;
+}
+
 static tg_status on_pe(tg_world* world, void* context) {
   const shared* of = context;
-  const tg_ci_shared_solve* what = of->what;
+  tg_ci_sector* out = of->what->out;
   pe p = {.of = of, .world = world};
   tg_eigen_result result = {0};
   tg_status status;
-  const tg_ci_share_params params = {
-      .op = what->op, .block = what->eigen.block, .threads = what->eigen.threads};
-  TG_TRY(tg_ci_share_create(world, &params, &p.share));
-  /* by now all PEs have made theirs of them */
-  const bool acts = of->pes->world || tg_world_pe(world) == 0;
-  if (acts && tg_ci_operator_facts_of(what->op).storage == TG_CI_STORAGE_STORED)
-    tg_ci_operator_drop_tables(what->op);
+  const double start = tg_time_now();
+  TG_TRY(make_share(&p));
+  const double made = tg_time_now();
   TG_TRY_GOTO(find_states(&p, &result), done);
   TG_TRY_GOTO(gather_states(&p, &result), done);
-  TG_TRY_GOTO(gather_facts(&p, what->out), done);
+  TG_TRY_GOTO(gather_facts(&p, out), done);
   if (tg_world_pe(world) == 0) {
-    what->out->result = result;
+    out->result = result;
+    out->setup_s += made - start;
+    out->solve_s += tg_time_now() - made;
     result = (tg_eigen_result){0};
   }
 done:
   tg_eigen_result_free(&result);
   tg_ci_share_destroy(&p.share);
+  tg_ci_device_share_destroy(&p.gpu);
   return status;
 }
 

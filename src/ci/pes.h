@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "ci/device_operator.h"
 #include "ci/restart.h"
 #include "ci/share.h"
 #include "ci/solve.h"
@@ -40,15 +41,27 @@ tg_status tg_ci_pes_least(const tg_ci_pes* pes, int64_t* number);
 /** This process has the first PE. */
 bool tg_ci_pes_lead(const tg_ci_pes* pes);
 
+/** Of PEs that work on GPUs. */
+typedef struct tg_ci_shared_gpus {
+  const tg_ci_hamiltonian* h;
+  const tg_ci_space* space;
+  const tg_ci_distribution* split;
+  const tg_ci_device_operator_params* params; /* of each PE: tables, its part of a GPU's memory */
+  int gpus;                           /* of this process; of processes each has the world's own */
+  tg_ci_device_operator_facts* facts; /* out, of all PEs together: the first's process */
+} tg_ci_shared_gpus;
+
 /** What is to be solved. */
 typedef struct tg_ci_shared_solve {
   const tg_ci_problem* problem;
   const tg_ci_solve_params* params; /* whose callbacks the first PE calls; interrupted: all */
   size_t sector;
-  tg_ci_operator* op;           /* made for so many PEs */
+  tg_ci_operator* op; /* made for so many PEs; NULL: */
+  const tg_ci_shared_gpus* gpus;
   tg_eigen_params eigen;        /* of each; block is set */
   const tg_ci_restart* restart; /* NULL: none */
-  tg_ci_sector* out;            /* result, of the whole space, and shares: the first's process */
+  tg_ci_sector* out; /* result, of the whole space, and shares: the first's process; setup_s and
+                        solve_s: seconds of the first PE are added */
 } tg_ci_shared_solve;
 
 /** Collective over processes. The operator's tables go where its elements are stored. */

@@ -141,12 +141,14 @@ tg_ci_share_facts tg_ci_share_facts_of(const tg_ci_share* s) {
   return facts;
 }
 
-tg_status tg_ci_share_gather(tg_ci_share* s, const double* x, double* out) {
+tg_status tg_ci_rows_gather(tg_world* world, const tg_ci_distribution* d, const double* x,
+                            double* out) {
+  const int pe = tg_world_pe(world);
+  const size_t rows = (size_t)(d->first[pe + 1] - d->first[pe]);
   void* all = NULL;
   size_t capacity = 0;
-  const tg_status status =
-      tg_world_gather(s->world, 0, x, (size_t)s->rows * sizeof *x, &all, &capacity, NULL);
-  if (status == TG_OK && s->pe == 0) memcpy(out, all, (size_t)s->dimension * sizeof *out);
+  const tg_status status = tg_world_gather(world, 0, x, rows * sizeof *x, &all, &capacity, NULL);
+  if (status == TG_OK && pe == 0) memcpy(out, all, (size_t)d->first[d->pe_count] * sizeof *out);
   tg_free(all);
   return status;
 }

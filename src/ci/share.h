@@ -46,7 +46,8 @@ tg_ci_share_facts tg_ci_share_facts_of(const tg_ci_share* share);
 
 /** Collective: this PE's rows of a vector to PE 0, which has all of it in the numbering of the
  * space, in out: [dimension]; the others' out is not looked at. */
-tg_status tg_ci_share_gather(tg_ci_share* share, const double* x, double* out);
+tg_status tg_ci_rows_gather(tg_world* world, const tg_ci_distribution* distribution,
+                            const double* x, double* out);
 
 #ifdef __cplusplus
 }

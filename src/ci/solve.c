@@ -118,6 +118,8 @@ static uint64_t shared_vectors(const run* r, const tg_ci_need* need, uint64_t di
          ((uint64_t)need->states + 1) * dimension * sizeof(double);
 }
 
+static bool on_gpu(const run* r) { return r->params->backend == TG_CI_CUDA; }
+
 /* Of one PE. memory: what this process may take for vectors. */
 static tg_eigen_params eigen_params(const run* r, const tg_ci_need* need, uint64_t dimension,
                                     uint64_t memory) {
@@ -125,7 +127,7 @@ static tg_eigen_params eigen_params(const run* r, const tg_ci_need* need, uint64
   memory = (memory > shared ? memory - shared : 1) / (uint64_t)r->pes.local;
   tg_eigen_params e = tg_eigen_defaults();
   e.states = need->states;
-  e.block = block_of(r, need);
+  e.block = on_gpu(r) ? need->block : block_of(r, need);
   e.method = r->problem->kind == TG_CI_MOLECULE ? TG_EIGEN_DAVIDSON : TG_EIGEN_LANCZOS;
   e.tolerance = tg_ci_tolerance(r->problem->kind, r->params->tolerance);
   e.threads = r->pes.threads;
@@ -162,17 +164,26 @@ static tg_status vectors_need(const run* r, const tg_ci_need* need, uint64_t dim
   return TG_OK;
 }
 
-static bool on_gpu(const run* r) { return r->params->backend == TG_CI_CUDA; }
-
-/* The GPU, where there is to be one. */
+/* The GPU, where there is to be one, or those of this process. */
 static tg_status find_gpu(run* r) {
+  int device = r->params->device;
   if (!on_gpu(r)) return TG_OK;
-  if (r->pes.count > 1)
-    return tg_fail(TG_ERR_INPUT,
-                   "%d processing elements share states on processors only, so far; leave out the "
-                   "backend cuda, or --pe and the launcher",
-                   r->pes.count);
-  return tg_ci_device_room_query(r->params->device, r->params->gpus, &r->gpu);
+  if (r->pes.count == 1 && r->params->gpus <= 1 && !r->pes.world)
+    return tg_ci_device_room_query(device, &r->gpu);
+  if (r->pes.world) {
+    void* stream;
+    if (strcmp(tg_world_transport(r->pes.world), "nvshmem") != 0)
+      return tg_fail(TG_ERR_INPUT,
+                     "processes that share states on GPUs talk by transport nvshmem, not %s; or "
+                     "one process has several GPUs (--gpus)",
+                     tg_world_transport(r->pes.world));
+    if (r->params->gpus > 1)
+      return tg_fail(TG_ERR_INPUT, "%d GPUs are asked for, and a process of several has one",
+                     r->params->gpus);
+    TG_TRY(tg_world_device(r->pes.world, &device, &stream));
+  }
+  return tg_ci_device_room_share(device, r->params->gpus > 1 ? r->params->gpus : 1, &r->pes,
+                                 &r->gpu);
 }
 
 /* Of a GPU's sector the host gets the states that were found alone. */
@@ -182,6 +193,7 @@ static tg_status gpu_vectors_need(const run* r, const tg_ci_need* need, uint64_t
   const tg_eigen_params e = eigen_params(r, need, dimension, r->memory);
   TG_TRY(tg_ci_device_vectors(&r->gpu, dimension, &e, &fewest, &usual));
   *bytes = (uint64_t)need->states * dimension * sizeof(double);
+  if (r->pes.count > 1) *bytes *= 2; /* PEs' rows, and all of them at the first */
   if (need->space + *bytes <= r->memory) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "the host needs %.3g GB for %d states of %.4g numbers, and %.3g GB may be used; "
@@ -296,13 +308,11 @@ static tg_status find_states(run* r, tg_ci_operator* op, tg_ci_sector* s) {
   return tg_eigen_solve(&problem, &e, &s->result);
 }
 
-static tg_status solve_or_go_on(void* context, tg_world* world, const tg_eigen_problem* problem,
+static tg_status solve_or_go_on(void* context, const tg_eigen_problem* problem,
                                 const tg_eigen_params* params, tg_eigen_result* out) {
   const run* r = context;
-  if (!r->params->restart) return tg_eigen_solve(problem, params, out);
-  tg_ci_restart restart = r->restart;
-  restart.world = world;
-  return tg_ci_restart_solve(&restart, r->sector, problem, params, out);
+  if (r->params->restart) return tg_ci_restart_solve(&r->restart, r->sector, problem, params, out);
+  return tg_eigen_solve(problem, params, out);
 }
 
 static tg_ci_device_sector gpu_sector(run* r, const tg_ci_space* space, const tg_ci_need* need) {
@@ -312,7 +322,10 @@ static tg_ci_device_sector gpu_sector(run* r, const tg_ci_space* space, const tg
                            .space = space,
                            .eigen = eigen_params(r, need, space->dimension, r->memory),
                            .solve = solve_or_go_on,
-                           .context = r};
+                           .context = r,
+                           .pes = &r->pes,
+                           .sector = r->sector,
+                           .restart = r->params->restart ? &r->restart : NULL};
   if (r->params->progress) s.eigen.progress = report;
   if (r->params->interrupted) s.eigen.interrupted = stop_asked;
   s.eigen.context = r;
@@ -379,7 +392,11 @@ static tg_status diagonalise(run* r, const tg_ci_hamiltonian* h, tg_ci_sector* s
   set_peak(&s->need);
   const double made = tg_time_now();
   s->setup_s += made - start;
-  status = r->pes.count > 1 ? find_shared(r, op, s) : find_states(r, op, s);
+  if (r->pes.count > 1) {
+    status = find_shared(r, op, s);
+    goto done;
+  }
+  status = find_states(r, op, s);
   s->solve_s += tg_time_now() - made;
 done:
   tg_ci_operator_free(op);
@@ -432,6 +449,7 @@ static tg_status solve_sector(run* r, tg_ci_spectrum* spectrum) {
   start = tg_time_now();
   tg_ci_solve_params of_labels = *r->params;
   of_labels.threads = r->pes.threads;
+  if (on_gpu(r)) of_labels.device = r->gpu.device;
   if (tg_ci_pes_lead(&r->pes)) /* 4, 5 */
     status = tg_ci_label_levels(r->problem, &of_labels, r->sector, spectrum);
   TG_TRY(tg_ci_pes_agree(&r->pes, status));
@@ -511,7 +529,8 @@ static tg_status add_results(run* r, tg_ci_need* need) {
 
 /* PEs that are threads, or as many processes as if there were so many here. */
 static tg_ci_pes pes_here(const tg_ci_solve_params* params) {
-  const int count = params->pes > 1 ? params->pes : 1;
+  const int gpus = params->backend == TG_CI_CUDA && params->gpus > 1 ? params->gpus : 1;
+  const int count = params->pes > 0 ? params->pes : gpus;
   const bool processes = tg_ci_pes_are_processes(params->transport);
   return (tg_ci_pes){.count = count,
                      .local = processes ? 1 : count,

@@ -28,11 +28,12 @@ typedef struct tg_ci_solve_params {
   uint64_t memory; /* bytes beyond what the process holds; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
   tg_ci_backend backend;
-  int device; /* of TG_CI_CUDA: which GPU, of several the first */
-  int gpus;   /* that share a sector's states; more than there are share them. 0: one */
+  int device; /* of TG_CI_CUDA: which GPU, where it is one */
+  int gpus;   /* of TG_CI_CUDA: of this process, which the PEs are dealt out to. 0: one; of a
+                 transport of processes each has one */
   tg_eigen_check check;
-  int pes; /* processing elements that share a sector's states; 0: one, or of a transport
-              of processes all */
+  int pes; /* processing elements that share a sector's states; 0: one for each of the GPUs, or
+              of a transport of processes all */
   const char* transport; /* as tg_world_params has it; NULL: loop */
   double deadline_s;     /* seconds that one waits for another; 0: a day, as shares differ by more
                             than a short one where products take hours */
@@ -53,7 +54,8 @@ typedef struct tg_ci_solve_params {
 typedef struct tg_ci_device_need {
   bool used; /* false: the rest is zero */
   int device;
-  int parts; /* that share the sector's states, on so many GPUs; bytes are those of one of them */
+  int gpus;
+  int pes; /* that share the sector's states; bytes but `free` are those of one of them */
   char name[128];
   uint64_t free;    /* before the sector */
   uint64_t vectors; /* of the eigen-solver */

@@ -4,27 +4,51 @@
 #include <stdio.h>
 
 #include "base/timer.h"
-#include "ci/device_parts.h"
+#include "ci/device_exchange.h"
 #include "device/device.h"
 
 static double gb(uint64_t bytes) { return 1e-9 * (double)bytes; }
 
-tg_status tg_ci_device_room_query(int device, int parts, tg_ci_device_room* out) {
-  const int there = tg_device_count();
-  if (there == 0)
-    return tg_fail(TG_ERR_MACHINE, "configuration interaction on a GPU: %s", tg_device_reason());
-  *out = (tg_ci_device_room){.device = device, .parts = parts > 1 ? parts : 1, .free = UINT64_MAX};
-  const uint64_t sharers = (uint64_t)((out->parts + there - 1) / there);
-  for (int p = 0; p < out->parts && p < there; p++) {
-    tg_device_info info;
-    TG_TRY(tg_device_query((device + p) % there, &info));
-    if (p == 0) snprintf(out->name, sizeof out->name, "%s", info.name);
-    const uint64_t free = info.memory_free_bytes / sharers;
-    if (free < out->free) out->free = free;
-  }
+/* What of a GPU's free memory may be used by one of its sharers. */
+static void set_room(uint64_t free, int sharers, tg_ci_device_room* out) {
+  const uint64_t part = free / (uint64_t)sharers;
   /* kernels, their stacks and the driver's own come on top */
-  const uint64_t kept = out->free / 64 + ((uint64_t)256 << 20) / sharers;
-  out->usable = out->free > kept ? out->free - kept : 0;
+  const uint64_t kept = part / 64 + ((uint64_t)256 << 20) / (uint64_t)sharers;
+  out->free = free;
+  out->usable = part > kept ? part - kept : 0;
+}
+
+tg_status tg_ci_device_room_query(int device, tg_ci_device_room* out) {
+  tg_device_info info;
+  if (tg_device_count() == 0)
+    return tg_fail(TG_ERR_MACHINE, "configuration interaction on a GPU: %s", tg_device_reason());
+  TG_TRY(tg_device_query(device, &info));
+  *out = (tg_ci_device_room){.device = device, .gpus = 1, .pes = 1};
+  set_room(info.memory_free_bytes, 1, out);
+  snprintf(out->name, sizeof out->name, "%s", info.name);
+  return TG_OK;
+}
+
+tg_status tg_ci_device_room_share(int device, int gpus, const tg_ci_pes* pes,
+                                  tg_ci_device_room* out) {
+  const int there = tg_device_count();
+  if (there > 0 && gpus > there)
+    return tg_fail(TG_ERR_MACHINE, "%d GPUs were asked for, but there %s %d", gpus,
+                   there == 1 ? "is" : "are", there);
+  if (gpus > pes->local)
+    return tg_fail(TG_ERR_INPUT,
+                   "%d GPUs for %d processing elements; give at least one to each GPU (--pe)", gpus,
+                   pes->local);
+  const int sharers = (pes->local + gpus - 1) / gpus;
+  for (int g = 0; g < gpus; g++) {
+    tg_ci_device_room one;
+    TG_TRY(tg_ci_device_room_query(gpus > 1 ? g : device, &one));
+    set_room(one.free, sharers, &one);
+    if (g == 0 || one.usable < out->usable) *out = one;
+  }
+  out->device = gpus > 1 ? 0 : device;
+  out->gpus = gpus;
+  out->pes = pes->count;
   return TG_OK;
 }
 
@@ -35,15 +59,15 @@ static tg_status no_product(void* context, int k, const double* x, double* y, si
 
 /* Rows of equal numbers of matrix elements are not equally many. */
 static uint64_t rows_of(const tg_ci_device_room* room, uint64_t dimension) {
-  const uint64_t rows = dimension / (uint64_t)room->parts * 11 / 10 + 1;
-  return room->parts == 1 || rows > dimension ? dimension : rows;
+  const uint64_t rows = dimension / (uint64_t)room->pes * 11 / 10 + 1;
+  return room->pes == 1 || rows > dimension ? dimension : rows;
 }
 
-/* A part reads vectors as a whole, which it gathers before each product. */
+/* A PE has the vectors that are being multiplied as a whole. */
 static uint64_t gathered(const tg_ci_device_room* room, uint64_t dimension,
                          const tg_eigen_params* eigen) {
-  const uint64_t block = eigen->block ? (uint64_t)eigen->block : 2;
-  return room->parts == 1 ? 0 : block * dimension * sizeof(double);
+  if (room->pes == 1) return 0;
+  return tg_ci_device_exchange_bytes(dimension, eigen->block ? eigen->block : 2, room->pes);
 }
 
 static uint64_t bytes_of(const tg_ci_device_room* room, uint64_t dimension,
@@ -80,19 +104,23 @@ tg_status tg_ci_device_vectors(const tg_ci_device_room* room, uint64_t dimension
       "--occupation), use more --gpus, or --backend omp",
       room->device, room->name, eigen->states, least + (eigen->block ? eigen->block : 2),
       8e-9 * (double)dimension, gb(*fewest), gb(room->usable),
-      room->parts > 1 ? " on each GPU" : "");
+      room->pes > 1 ? " by a processing element" : "");
 }
 
-/* Vectors multiplied at once by several parts: it is settled before, as room for them is. */
-static tg_eigen_params of_parts(const tg_ci_device_sector* s) {
+/* Vectors multiplied at once by several PEs: it is settled before, as room for them is. */
+static tg_eigen_params shared_params(const tg_ci_device_sector* s) {
   tg_eigen_params e = s->eigen;
   const int davidson = e.states < 4 ? e.states : 4;
-  if (e.block == 0 && s->room->parts > 1) e.block = e.method == TG_EIGEN_LANCZOS ? 2 : davidson;
+  if (e.block || s->room->pes == 1) return e;
+  e.block = e.method == TG_EIGEN_LANCZOS ? 2 : davidson;
+  if (e.method == TG_EIGEN_LANCZOS &&
+      bytes_of(s->room, s->space->dimension, &e, 0) > s->room->usable)
+    e.block = 1; /* as one PE does */
   return e;
 }
 
 static tg_status params_of(const tg_ci_device_sector* s, tg_ci_device_operator_params* out) {
-  const tg_eigen_params e = of_parts(s);
+  const tg_eigen_params e = shared_params(s);
   *out = (tg_ci_device_operator_params){.storage = s->params->storage,
                                         .device = s->room->device,
                                         .memory = s->room->usable,
@@ -108,7 +136,7 @@ static tg_eigen_params share(const tg_ci_device_sector* s,
                              const tg_ci_device_operator_facts* facts) {
   const bool fly = facts->host.storage == TG_CI_STORAGE_FLY;
   const uint64_t taken = fly ? facts->fly_bytes : facts->stored_bytes;
-  tg_eigen_params e = of_parts(s);
+  tg_eigen_params e = shared_params(s);
   const uint64_t others = taken + gathered(s->room, s->space->dimension, &e);
   const uint64_t left = s->room->usable > others ? s->room->usable - others : 0;
   e.memory = (size_t)left;
@@ -126,7 +154,8 @@ static void note(const tg_ci_device_sector* s, const tg_ci_device_operator_facts
   out->gpu = (tg_ci_device_need){
       .used = true,
       .device = s->room->device,
-      .parts = s->room->parts,
+      .gpus = s->room->gpus,
+      .pes = s->room->pes,
       .free = s->room->free,
       .vectors = tg_eigen_bytes(&problem, e) + gathered(s->room, s->space->dimension, e),
       .tables = facts->fly_bytes,
@@ -138,12 +167,37 @@ static void note(const tg_ci_device_sector* s, const tg_ci_device_operator_facts
   snprintf(out->gpu.name, sizeof out->gpu.name, "%s", s->room->name);
 }
 
+/* Tables, and the rows of the PE with most elements. */
+static tg_status estimate_share(const tg_ci_device_sector* s, const tg_ci_hamiltonian* h,
+                                const tg_ci_device_operator_params* all,
+                                tg_ci_device_operator_facts* facts, tg_ci_distribution* split) {
+  tg_ci_device_operator_params params = *all;
+  tg_ci_fly fly;
+  TG_TRY(tg_ci_device_tables(h, s->space, &params, &fly));
+  tg_status status = tg_ci_distribution_make(&fly, s->room->pes, split);
+  if (status == TG_OK) {
+    int most = 0;
+    for (int p = 1; p < split->pe_count; p++)
+      if (split->elements[p] > split->elements[most]) most = p;
+    const tg_ci_device_rows rows = {split->first[most], split->first[most + 1]};
+    params.fly = &fly;
+    params.rows = &rows;
+    status = tg_ci_device_operator_estimate(h, s->space, &params, facts);
+  }
+  tg_ci_fly_free(&fly);
+  if (status != TG_OK) tg_ci_distribution_free(split);
+  return status;
+}
+
 tg_status tg_ci_device_sector_need(const tg_ci_device_sector* s, const tg_ci_hamiltonian* h,
                                    tg_ci_need* out) {
   tg_ci_device_operator_params params;
   tg_ci_device_operator_facts facts;
   TG_TRY(params_of(s, &params));
-  TG_TRY(tg_ci_device_operator_estimate(h, s->space, &params, &facts));
+  if (s->room->pes > 1)
+    TG_TRY(estimate_share(s, h, &params, &facts, &out->split));
+  else
+    TG_TRY(tg_ci_device_operator_estimate(h, s->space, &params, &facts));
   const tg_eigen_params e = share(s, &params, &facts);
   note(s, &facts, &e, out);
   return TG_OK;
@@ -173,34 +227,66 @@ static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltoni
     TG_TRY_GOTO(tg_ci_device_operator_diagonal(op, &problem.diagonal), done);
   const double made = tg_time_now();
   out->setup_s += made - start;
-  status = s->solve(s->context, NULL, &problem, &e, &out->result);
+  status = s->solve(s->context, &problem, &e, &out->result);
   out->solve_s += tg_time_now() - made;
 done:
   tg_ci_device_operator_free(op);
   return status;
 }
 
-/* ---- several ---- */
+/* ---- several PEs ---- */
+
+static tg_status solve_shared(const tg_ci_device_sector* s, const tg_ci_hamiltonian* h,
+                              const tg_ci_device_operator_params* params,
+                              const tg_ci_distribution* split, tg_ci_sector* out) {
+  tg_ci_device_operator_facts facts = {0};
+  tg_eigen_params e = shared_params(s);
+  /* memories differ between machines, the numbers of vectors exchanged must not */
+  int64_t block = e.block;
+  TG_TRY(tg_ci_pes_least(s->pes, &block));
+  e.block = (int)block;
+  const tg_ci_shared_gpus gpus = {.h = h,
+                                  .space = s->space,
+                                  .split = split,
+                                  .params = params,
+                                  .gpus = s->room->gpus,
+                                  .facts = &facts};
+  const tg_ci_shared_solve what = {.problem = s->problem,
+                                   .params = s->params,
+                                   .sector = s->sector,
+                                   .gpus = &gpus,
+                                   .eigen = e,
+                                   .restart = s->restart,
+                                   .out = out};
+  TG_TRY(tg_ci_solve_shared(s->pes, &what));
+  facts.tables_s = out->need.gpu.tables_s;
+  e = share(s, params, &facts);
+  note(s, &facts, &e, &out->need);
+  return TG_OK;
+}
 
 tg_status tg_ci_device_sector_solve(const tg_ci_device_sector* s, const tg_ci_hamiltonian* h,
                                     tg_ci_sector* out) {
-  tg_ci_device_operator_params params;
-  TG_TRY(params_of(s, &params));
-  if (s->room->parts == 1) return solve_alone(s, h, &params, out);
-  tg_ci_fly fly;
+  tg_ci_device_operator_params params = {0};
+  tg_status status = params_of(s, &params);
+  if (s->room->pes == 1) {
+    TG_TRY(status);
+    return solve_alone(s, h, &params, out);
+  }
+  tg_ci_fly fly = {0};
+  tg_ci_distribution split = {0};
   const double start = tg_time_now();
-  TG_TRY(tg_ci_device_tables(h, s->space, &params, &fly));
-  const double made = tg_time_now();
-  out->setup_s += made - start;
-  params.fly = &fly;
-  tg_ci_device_operator_facts facts;
-  tg_eigen_params e = of_parts(s);
-  const tg_ci_device_parts parts = {.sector = s, .h = h, .params = &params, .eigen = &e};
-  const tg_status status = tg_ci_device_parts_solve(&parts, out, &facts);
+  if (status == TG_OK) status = tg_ci_device_tables(h, s->space, &params, &fly);
+  if (status == TG_OK) status = tg_ci_distribution_make(&fly, s->room->pes, &split);
+  status = tg_ci_pes_agree(s->pes, status);
+  if (status == TG_OK) {
+    const double seconds = tg_time_now() - start;
+    out->setup_s += seconds;
+    out->need.gpu.tables_s = seconds;
+    params.fly = &fly;
+    status = solve_shared(s, h, &params, &split, out);
+  }
+  tg_ci_distribution_free(&split);
   tg_ci_fly_free(&fly);
-  TG_TRY(status);
-  facts.tables_s = made - start;
-  e = share(s, &params, &facts);
-  note(s, &facts, &e, &out->need);
-  return TG_OK;
+  return status;
 }

@@ -5,8 +5,8 @@
 #define TG_CI_SOLVE_DEVICE_H
 
 #include "ci/device_operator.h"
+#include "ci/pes.h"
 #include "ci/solve.h"
-#include "comm/world.h"
 
 /** The GPU of a run. */
 typedef struct tg_ci_device_room {
@@ -14,14 +14,18 @@ typedef struct tg_ci_device_room {
   char name[128];
   uint64_t free;   /* bytes */
   uint64_t usable; /* of them, for vectors and the operator */
-  int parts; /* that share a sector's states; part p is on GPU device + p, of those there are */
+  int gpus;        /* of this process */
+  int pes;         /* that share a sector's states, of all processes; 1: nothing is shared */
 } tg_ci_device_room;
 
-/** The GPUs of a run; of several, bytes are those of the one with the least, for one part.
- * TG_ERR_MACHINE, with the reason, where there is no such GPU. */
-tg_status tg_ci_device_room_query(int device, int parts, tg_ci_device_room* out);
+/** The GPU of a run. TG_ERR_MACHINE, with the reason, where there is no such one. */
+tg_status tg_ci_device_room_query(int device, tg_ci_device_room* out);
+/** The GPUs of a run by several PEs: bytes are those of the one with the least, for one PE.
+ * device: where gpus is 1. TG_ERR_INPUT for more GPUs than PEs. */
+tg_status tg_ci_device_room_share(int device, int gpus, const tg_ci_pes* pes,
+                                  tg_ci_device_room* out);
 
-/** What the vectors of a part of a space of that many states take: the fewest that do, and as many
+/** What the vectors of a PE of a space of that many states take: the fewest that do, and as many
  * as are worth it. eigen: states, block and method count. TG_ERR_MACHINE, with what would help,
  * where not even the fewest fit. */
 tg_status tg_ci_device_vectors(const tg_ci_device_room* room, uint64_t dimension,
@@ -34,18 +38,23 @@ typedef struct tg_ci_device_sector {
   const tg_ci_solve_params* params;
   const tg_ci_space* space;
   tg_eigen_params eigen; /* states, block, method, tolerance, callbacks ... */
-  /* tg_eigen_solve, or what saves states now and then; world: of the parts, or NULL */
-  tg_status (*solve)(void* context, tg_world* world, const tg_eigen_problem* problem,
-                     const tg_eigen_params* params, tg_eigen_result* out);
+  /* of one PE: tg_eigen_solve, or what saves states now and then */
+  tg_status (*solve)(void* context, const tg_eigen_problem* problem, const tg_eigen_params* params,
+                     tg_eigen_result* out);
   void* context;
+  /* of several */
+  const tg_ci_pes* pes;
+  size_t sector;
+  const tg_ci_restart* restart; /* NULL: none */
 } tg_ci_device_sector;
 
-/** What the sector would take, and how it would be stored. */
+/** What the sector would take, of several PEs the one with most elements, and how it would be
+ * stored. */
 tg_status tg_ci_device_sector_need(const tg_ci_device_sector* sector, const tg_ci_hamiltonian* h,
                                    tg_ci_need* out);
 
-/** Makes H on the GPU, finds its lowest states there, and fetches them. need: facts and gpu are
- * filled in; *setup_s, *solve_s: seconds are added. */
+/** Collective over processes. Makes H on the GPU, finds its lowest states there, and fetches them.
+ * need: facts and gpu are filled in; *setup_s, *solve_s: seconds are added. */
 tg_status tg_ci_device_sector_solve(const tg_ci_device_sector* sector, const tg_ci_hamiltonian* h,
                                     tg_ci_sector* out);
 

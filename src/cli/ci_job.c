@@ -191,12 +191,17 @@ void tg_cli_ci_close(tg_cli_ci_job* job) {
 
 /* ---- words ---- */
 
+static const char* plural(int count) { return count == 1 ? "" : "s"; }
+
 void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
   const tg_ci_device_need* g = &need->gpu;
   const bool stored = need->facts.storage != TG_CI_STORAGE_FLY;
-  char which[64];
-  if (g->parts > 1)
-    snprintf(which, sizeof which, "each of %d GPUs", g->parts);
+  char which[96];
+  if (g->pes > g->gpus)
+    snprintf(which, sizeof which, "each of %d processing elements on %d GPU%s", g->pes, g->gpus,
+             plural(g->gpus));
+  else if (g->pes > 1)
+    snprintf(which, sizeof which, "each of %d GPUs", g->gpus);
   else
     snprintf(which, sizeof which, "GPU %d", g->device);
   int used =
@@ -212,8 +217,6 @@ void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
              "; stored would take %.4g MB, and %.4g MB for a while", 1e-6 * (double)g->matrix,
              1e-6 * (double)g->making);
 }
-
-static const char* plural(int count) { return count == 1 ? "" : "s"; }
 
 void tg_cli_ci_describe(const tg_ci_problem* p, char* out, size_t size) {
   const int a = p->particles[0], b = p->particles[1];
@@ -248,7 +251,8 @@ void tg_cli_ci_json_gpu(const tg_ci_need* need, tg_json* json) {
   const tg_ci_device_need* g = &need->gpu;
   tg_json_open_object(json, "gpu");
   tg_json_int(json, "device", g->device);
-  tg_json_int(json, "parts", g->parts);
+  tg_json_int(json, "gpus", g->gpus);
+  tg_json_int(json, "processing_elements", g->pes);
   tg_json_text(json, "name", g->name);
   tg_json_double(json, "free_bytes", (double)g->free);
   tg_json_double(json, "vector_bytes", (double)g->vectors);

@@ -54,8 +54,9 @@ static void print_shares(FILE* out, const tg_ci_sector* s) {
             (unsigned long long)share->exchange.needed);
   }
   if (s->pe_count)
-    fprintf(out, "  imbalance %.2f %%; %.2f s in products, of which %.2f s waiting for others\n",
-            sum > 0 ? 100 * (most * s->pe_count / sum - 1) : 0, product, exposed);
+    fprintf(out, "  imbalance %.2f %%; %.2f s in products, of which %.2f s %s\n",
+            sum > 0 ? 100 * (most * s->pe_count / sum - 1) : 0, product, exposed,
+            s->need.gpu.used ? "exchanging vectors" : "waiting for others");
 }
 
 static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum* spectrum) {

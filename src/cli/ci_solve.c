@@ -32,9 +32,11 @@ static const tg_cli_option options[] = {
      "look for levels that the run may have missed: where needed, by another run in any case, or "
      "not at all (default auto)",
      false},
-    {"transport", 0, TG_CLI_CHOICE, offsetof(fields, transport), "loop|mpi|socket",
-     "how processing elements talk: threads of this process, MPI, or TCP between processes that "
-     "TG_BOOTSTRAP brings together (default socket where that is set, mpi under mpirun, else loop)",
+    {"transport", 0, TG_CLI_CHOICE, offsetof(fields, transport), "loop|mpi|socket|nvshmem",
+     "how processing elements talk: threads of this process, MPI, TCP between processes that "
+     "TG_BOOTSTRAP brings together, or processes with a GPU each (default socket where that is "
+     "set, "
+     "mpi under mpirun, else loop; between processes with --backend cuda nvshmem)",
      false},
     {"deadline", 0, TG_CLI_DOUBLE, offsetof(fields, deadline_s), "SECONDS",
      "a processing element that waits longer for another ends the run (default: a day)", false},
@@ -111,7 +113,10 @@ static tg_status first_does(const tg_ci_solve_params* solve, tg_status (*act)(vo
                             void* context) {
   first_part part = {act, context};
   if (!solve->transport || strcmp(solve->transport, "loop") == 0) return act(context);
-  const tg_world_params params = {.transport = solve->transport, .pe_count = solve->pes};
+  /* what GPUs have in common is not needed here */
+  const bool gpus = strcmp(solve->transport, "nvshmem") == 0;
+  const tg_world_params params = {.transport = gpus ? NULL : solve->transport,
+                                  .pe_count = solve->pes};
   return tg_world_run(&params, by_the_first, &part);
 }
 
@@ -170,6 +175,8 @@ done:
 /* As a world would choose it. */
 static const char* transport_of(const fields* f) {
   if (f->transport) return f->transport;
+  const bool processes = getenv("TG_BOOTSTRAP") || tg_world_under_launcher();
+  if (processes && strcmp(f->options.backend, "cuda") == 0) return "nvshmem";
   return getenv("TG_BOOTSTRAP") ? "socket" : tg_world_under_launcher() ? "mpi" : "loop";
 }
 
@@ -214,6 +221,8 @@ static const tg_cli_example examples[] = {
     {"throng ci solve -i usdb --protons 4 --neutrons 4 --pe 2",
      "the states shared by two processing elements"},
     {"mpirun -n 2 throng ci solve -i usdb --protons 4 --neutrons 4", "a process each"},
+    {"throng ci solve -i usdb --protons 6 --neutrons 6 --backend cuda --gpus 2",
+     "28Si, its states shared by two GPUs"},
     {NULL, NULL},
 };
 

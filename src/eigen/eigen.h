@@ -74,6 +74,10 @@ typedef struct tg_eigen_problem {
   tg_eigen_place place; /* the diagonal lies there, too; start vectors and results on the host */
   int device;           /* which GPU */
   void* stream;         /* a cudaStream_t of it; NULL: the default one */
+
+  /** As reduce for sums, of values that lie there; queued on the stream. With it a step of Lanczos
+   * waits once for the GPU; NULL: for each sum, which then goes by way of reduce. */
+  tg_status (*sum_there)(void* context, double* values, size_t count);
 } tg_eigen_problem;
 
 typedef enum tg_eigen_method {

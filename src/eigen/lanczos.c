@@ -141,7 +141,8 @@ tg_status tg_lanczos_step(tg_eigen_solver* solver) {
   double* h = solver->coefficients;
   memset(h, 0, (size_t)solver->columns * (size_t)c * sizeof *h);
   int left;
-  if (solver->rows.ops->step && c <= TG_ROWS_STEP && !solver->problem.reduce)
+  const bool sums_there = !solver->problem.reduce || solver->problem.sum_there;
+  if (solver->rows.ops->step && c <= TG_ROWS_STEP && sums_there)
     TG_TRY(step_at_once(solver, h, &left));
   else
     TG_TRY(step_by_passes(solver, h, &left));

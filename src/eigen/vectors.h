@@ -87,8 +87,6 @@ struct tg_rows_ops {
   void (*divide)(const tg_rows* rows, const double* d, double value, double least, double* r);
   tg_status (*get)(const tg_rows* rows, const double* from, size_t count, double* to);
   tg_status (*put)(const tg_rows* rows, const double* from, size_t count, double* to);
-  /** Numbers of another GPU's memory; NULL: there is no such place. */
-  void (*fetch)(const tg_rows* rows, int device, const double* from, size_t count, double* to);
   tg_status (*step)(const tg_rows* rows, tg_rows_step* step); /* NULL: there is none */
   void (*mark)(const tg_rows* rows, int which);               /* NULL: a clock on the host does */
   double (*between)(

@@ -156,22 +156,55 @@ static bool agrees(const question* q, tg_ci_storage storage) {
   return right;
 }
 
-/* Parts share the GPUs that there are: the same levels, the same bits each time, and a state that
- * three of them left is gone on with by one. */
-static bool parts_agree(const question* q, int parts, tg_ci_storage storage) {
+/* PEs share states on the GPUs that there are, two at most: the same levels, the same bits each
+ * time, and the same after an interruption. */
+static bool pes_agree(const question* q, int pes, int gpus, tg_ci_storage storage) {
   problem p;
   tg_ci_spectrum whole, shared, again;
   if (!open_problem(q, &p)) return false;
   tg_ci_solve_params params = params_of(q, TG_CI_CUDA, storage);
   RUN(tg_ci_solve(&p.made, &params, &whole));
-  params.gpus = parts;
+  params.pes = pes;
+  params.gpus = gpus;
   RUN(tg_ci_solve(&p.made, &params, &shared));
   RUN(tg_ci_solve(&p.made, &params, &again));
+  EXPECT(shared.sectors[0].pe_count == pes);
   const bool right = same_levels(&whole, &shared) && same_bits(&shared, &again) &&
                      (q->protons < 3 || goes_on(&p, &params, &shared));
   tg_ci_spectrum_free(&whole);
   tg_ci_spectrum_free(&shared);
   tg_ci_spectrum_free(&again);
+  close_problem(&p);
+  return right;
+}
+
+/* A state that three PEs on a GPU left is gone on with by one, and by processors. */
+static bool three_then_one(const question* q) {
+  problem p;
+  tg_ci_spectrum whole, end;
+  char path[] = "/tmp/throng_gpu_solve_XXXXXX";
+  const int file = mkstemp(path);
+  EXPECT(file >= 0);
+  close(file);
+  unlink(path);
+  if (!open_problem(q, &p)) return false;
+  tg_ci_solve_params params = params_of(q, TG_CI_CUDA, TG_CI_STORAGE_FLY);
+  RUN(tg_ci_solve(&p.made, &params, &whole));
+  params.restart = path;
+  params.interrupted = interrupt;
+  bool right = true;
+  for (int part = 0; part < 3; part++) {
+    params.pes = part == 0 ? 3 : 1;
+    params.backend = part == 2 ? TG_CI_OMP : TG_CI_CUDA;
+    if (part == 2) params.interrupted = NULL;
+    steps_left = 9;
+    const tg_status status = tg_ci_solve(&p.made, &params, &end);
+    EXPECT(status == (part == 2 ? TG_OK : TG_ERR_INTERRUPTED));
+  }
+  right = same_levels(&whole, &end);
+  tg_ci_spectrum_free(&whole);
+  tg_ci_spectrum_free(&end);
+  tg_ci_restart_remove(&p.made, path);
   close_problem(&p);
   return right;
 }
@@ -188,12 +221,17 @@ int main(int argc, char** argv) {
                                       std::to_string(q.neutrons) + " " +
                                       tg_ci_storage_name(storage));
     }
-  for (int parts : {2, 3})
-    for (int number : {1, 4, 10})
-      for (tg_ci_storage storage : {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED})
-        report(parts_agree(&questions[number], parts, storage), std::to_string(parts) + " parts, " +
-                                                                    questions[number].input + " " +
-                                                                    tg_ci_storage_name(storage));
+  for (int gpus = 1; gpus <= 2 && gpus <= tg_device_count(); gpus++)
+    for (int pes = 2; pes <= 3; pes++)
+      for (int number : {1, 4, 6, 9, 10})
+        for (tg_ci_storage storage : {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED}) {
+          if (argc > 1 && strcmp(argv[1], "pes") != 0) continue;
+          report(pes_agree(&questions[number], pes, gpus, storage),
+                 std::to_string(pes) + " PEs on " + std::to_string(gpus) + " GPUs, " +
+                     questions[number].input + " " + std::to_string(questions[number].protons) +
+                     " " + tg_ci_storage_name(storage));
+        }
+  report(three_then_one(&questions[4]), "begun by three PEs, finished by one, and by processors");
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }

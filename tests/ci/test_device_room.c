@@ -15,8 +15,12 @@
 static const uint64_t gb = 1000000000;
 
 static tg_ci_device_room room_of(uint64_t usable) {
-  return (tg_ci_device_room){
-      .device = 3, .parts = 1, .name = "a card", .free = usable + usable / 50, .usable = usable};
+  return (tg_ci_device_room){.device = 3,
+                             .gpus = 1,
+                             .pes = 1,
+                             .name = "a card",
+                             .free = usable + usable / 50,
+                             .usable = usable};
 }
 
 static tg_eigen_params lanczos(int states) {
@@ -47,7 +51,7 @@ static void vectors_are_counted(void** state) {
                (const char* const[]){"GPU 3 (a card): 20 states need at least 30 vectors of 8.7 GB",
                                      "138 GB may be used", "--states", "--nmax", NULL});
   tg_ci_device_room four = room; /* four GPUs share rows; each gathers a block of two as a whole */
-  four.parts = 4;
+  four.gpus = four.pes = 4;
   assert_int_equal(tg_ci_device_vectors(&four, ni56, &e, &fewest, &usual), TG_OK);
   assert_true(fewest > (30 / 4 + 2) * 8 * ni56 && fewest < (30 / 4 + 4) * 8 * ni56);
   const tg_ci_device_room small = room_of(8 * gb);

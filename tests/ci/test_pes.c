@@ -85,7 +85,7 @@ static tg_status product_on_pe(tg_world* world, void* context) {
     for (size_t i = 0; i < rows; i++) x[i] = p->x[first + i];
     status = tg_ci_share_apply(share, 1, x, y, ld);
   }
-  if (status == TG_OK) status = tg_ci_share_gather(share, y, whole);
+  if (status == TG_OK) status = tg_ci_rows_gather(world, d, y, whole);
   if (status == TG_OK && pe == 0 && p->bits) memcpy(p->bits, whole, p->n * sizeof *whole);
   if (status == TG_OK) {
     p->sent[pe] = tg_ci_share_facts_of(share).exchange.sent;

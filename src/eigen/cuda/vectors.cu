@@ -197,13 +197,20 @@ void queue_inner(state* s, const tg_rows* rows, const double* v, int p, const do
   }
 }
 
+/* Sums over the PEs, where there are others and their GPUs do it. */
+tg_status queue_sum(const tg_rows* rows, double* sums, size_t count) {
+  const tg_eigen_problem* problem = rows->problem;
+  return problem->sum_there ? problem->sum_there(problem->context, sums, count) : TG_OK;
+}
+
 tg_status collect(const tg_rows* rows, size_t count) {
   state* s = of(rows);
+  TG_TRY(queue_sum(rows, s->sums, count));
   note(s, cudaMemcpyAsync(s->host_sums, s->sums, count * sizeof(double), cudaMemcpyDeviceToHost,
                           s->stream));
   TG_TRY(wait(s));
   const tg_eigen_problem* problem = rows->problem;
-  if (!problem->reduce) return TG_OK;
+  if (!problem->reduce || problem->sum_there) return TG_OK;
   return problem->reduce(problem->context, TG_EIGEN_SUM, s->host_sums, count);
 }
 
@@ -271,7 +278,7 @@ void subtract(const tg_rows* rows, double* w, int c, const double* v, int p, con
 void times(const tg_rows* rows, const double* v, int p, const double* s_matrix, int lds, int q,
            double* out) {
   state* s = of(rows);
-  if (p == 0 || q == 0) return;
+  if (p == 0 || q == 0 || rows->n == 0) return;
   const int wide = (q + 3) / 4 * 4;
   const size_t count = (size_t)p * (size_t)wide;
   double *there = nullptr, *own = nullptr;
@@ -313,8 +320,10 @@ tg_status step(const tg_rows* rows, tg_rows_step* p) {
   const size_t count = (size_t)(window + at + 2 * c) * (size_t)c;
   if (at > PART) return tg_fail(TG_ERR_INTERNAL, "a step of %d columns at once", at);
   queue_inner(s, rows, from, window + c, y, c, first);
+  TG_TRY(queue_sum(rows, first, (size_t)(window + c) * (size_t)c));
   queue_subtract(s, rows, y, c, from, window, first, window + c, nullptr);
   queue_inner(s, rows, p->basis, at + c, y, c, second);
+  TG_TRY(queue_sum(rows, second, (size_t)(at + c) * (size_t)c));
   k::factor<<<1, THREADS, 0, s->stream>>>(first, window, second, at, c, p->scale,
                                           s->factored_there);
   queue_subtract(s, rows, y, c, p->basis, at, second, at + c, s->factored_there);
@@ -407,21 +416,6 @@ tg_status put(const tg_rows* rows, const double* from, size_t count, double* to)
   return move(of(rows), from, count, to, cudaMemcpyHostToDevice);
 }
 
-/* Directly, where the cards can reach each other; the driver goes through the host otherwise. */
-void fetch(const tg_rows* rows, int device, const double* from, size_t count, double* to) {
-  state* s = of(rows);
-  const size_t bytes = count * sizeof(double);
-  if (device == s->device) {
-    note(s, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, s->stream));
-    return;
-  }
-  int reachable = 0;
-  note(s, cudaDeviceCanAccessPeer(&reachable, s->device, device));
-  if (reachable && cudaDeviceEnablePeerAccess(device, 0) != cudaSuccess)
-    cudaGetLastError(); /* it was reachable before */
-  note(s, cudaMemcpyPeerAsync(to, s->device, from, device, bytes, s->stream));
-}
-
 void mark(const tg_rows* rows, int which) {
   note(of(rows), cudaEventRecord(of(rows)->mark[which], of(rows)->stream));
 }
@@ -434,7 +428,7 @@ double between(const tg_rows* rows) {
 
 const tg_rows_ops table = {open,   close, allocate, release, inner,    norms,  subtract,
                            times,  scale, copy,     random,  find_nan, bounds, favour,
-                           divide, get,   put,      fetch,   step,     mark,   between};
+                           divide, get,   put,      step,    mark,     between};
 
 }  // namespace
 

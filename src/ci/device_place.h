@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ci/device_place.h  Within src/ci: the GPU that one of several PEs works on, and its stream
+ * there, which waits for no other. */
+#ifndef TG_CI_DEVICE_PLACE_H
+#define TG_CI_DEVICE_PLACE_H
+
+#include "ci/device_queue.h"
+#include "comm/world.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tg_ci_device_place tg_ci_device_place;
+
+/** Local; the GPU becomes the calling thread's. gpus: of the PEs of a world of threads, dealt out
+ * in blocks; one: number `device`. Of processes each has the world's. TG_ERR_MACHINE where there
+ * are fewer, or one does not reach another's memory. */
+tg_status tg_ci_device_place_open(tg_world* world, int gpus, int device, tg_ci_device_place** out);
+/** Null-safe; after all that is queued there. */
+void tg_ci_device_place_close(tg_ci_device_place** place);
+/** Returns when nothing is going on on the GPU: what was made there by the default stream is seen
+ * by this one. */
+tg_status tg_ci_device_place_settle(const tg_ci_device_place* place);
+const tg_ci_queue* tg_ci_device_place_queue(const tg_ci_device_place* place);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
