@@ -26,16 +26,18 @@ static double median_of(double* values, int count) {
 
 /* ---- products ---- */
 
-static tg_status floors(int device, tg_bench_ci_gpu_result* r) {
+static tg_status floors(const tg_bench_ci_gpu_params* params, tg_bench_ci_gpu_result* r) {
   tg_device_info gpu;
-  TG_TRY(tg_device_query(device, &gpu));
+  TG_TRY(tg_device_query(params->gpus > 1 ? 0 : params->device, &gpu));
   r->bytes_per_s = 2e3 * gpu.memory_clock_khz * gpu.memory_bus_bits / 8.0;
   r->fmas_per_s = 1e3 * gpu.clock_khz * FMAS_A_CLOCK * gpu.multiprocessor_count;
   const double n = (double)r->facts.host.dimension;
   for (int w = 0; w < TG_BENCH_CI_WIDTHS; w++) {
     const double k = tg_bench_ci_widths[w];
-    const double read = ((double)r->facts.product_bytes + 16 * n * k) / r->bytes_per_s;
-    const double formed = k * (double)r->facts.host.pairs / r->fmas_per_s;
+    /* of several, bytes are of the one with most; each reads all of x, and has its rows of y */
+    const double vectors = 8 * n * k * (1 + 1.0 / params->gpus);
+    const double read = ((double)r->facts.product_bytes + vectors) / r->bytes_per_s;
+    const double formed = k * (double)r->facts.host.pairs / (r->fmas_per_s * params->gpus);
     r->floor_s[w] = r->facts.host.storage == TG_CI_STORAGE_STORED ? read : fmax(read, formed);
   }
   return TG_OK;
@@ -75,6 +77,12 @@ static tg_status measure_products(const tg_ci_problem* problem,
   tg_ci_space_params wanted = problem->space;
   wanted.symmetry = (int)problem->sectors[0];
   TG_TRY(tg_ci_space_make(problem->h, &wanted, &space));
+  if (params->gpus > 1) {
+    status = tg_bench_ci_gpus_products(problem->h, space, params, r);
+    if (status == TG_OK) status = floors(params, r);
+    tg_ci_space_free(space);
+    return status;
+  }
   const uint64_t vectors = 2 * MOST_WIDTH * (space->dimension + 512) * sizeof(double);
   const tg_ci_device_operator_params of_op = {.storage = params->storage,
                                               .device = params->device,
@@ -92,7 +100,7 @@ static tg_status measure_products(const tg_ci_problem* problem,
   TG_TRY_GOTO(rows.ops->open(&rows, 2 * MOST_WIDTH, 2 * MOST_WIDTH), done);
   TG_TRY_GOTO(rows.ops->allocate(&rows, 2 * MOST_WIDTH, "vectors and their products", &x), done);
   TG_TRY_GOTO(time_products(op, &rows, x, x + MOST_WIDTH * rows.ld, params->repeats, r), done);
-  status = floors(params->device, r);
+  status = floors(params, r);
 done:
   if (rows.ops) {
     rows.ops->release(&rows, x);
@@ -147,6 +155,7 @@ static tg_status solve_all(const tg_bench_ci_case* what, const tg_bench_ci_gpu_p
   solve.threads = params->threads;
   solve.backend = TG_CI_CUDA;
   solve.device = params->device;
+  solve.gpus = params->gpus;
   /* spaces that fill a GPU: the levels of a run are wanted, not the run after it */
   if (what->length == TG_BENCH_CI_GPU) solve.check = TG_EIGEN_CHECK_OFF;
   for (int i = 0; i < repeats; i++) {
@@ -170,7 +179,7 @@ tg_status tg_bench_ci_gpu(const tg_bench_ci_case* what, const tg_bench_ci_gpu_pa
   tg_ci_problem_params numbers = tg_ci_problem_defaults();
   tg_ci_input input = {0};
   tg_ci_problem problem = {0};
-  tg_bench_ci_gpu_result result = {0};
+  tg_bench_ci_gpu_result result = {.gpus = params->gpus};
   numbers.protons = what->protons;
   numbers.neutrons = what->neutrons;
   numbers.nmax = what->nmax;

@@ -22,14 +22,17 @@ extern const int tg_bench_ci_widths[TG_BENCH_CI_WIDTHS]; /* 1, 2, 4 vectors at o
 typedef struct tg_bench_ci_gpu_params {
   const char* input; /* file or name of a built-in interaction */
   int device, threads;
+  int gpus;    /* that share the states, the first ones; 1: `device` alone */
   int repeats; /* 1 ... TG_BENCH_CI_REPEATS */
   tg_ci_storage storage;
   bool solve; /* false: products alone */
 } tg_bench_ci_gpu_params;
 
 typedef struct tg_bench_ci_gpu_result {
-  tg_ci_device_operator_facts facts; /* as made for the products */
-  double product_s[TG_BENCH_CI_WIDTHS]; /* 0: not measured, as less took seconds */
+  int gpus;
+  tg_ci_device_operator_facts facts;     /* as made for the products */
+  double product_s[TG_BENCH_CI_WIDTHS];  /* 0: not measured, as less took seconds */
+  double exchange_s[TG_BENCH_CI_WIDTHS]; /* of them, of several GPUs */
   double floor_s[TG_BENCH_CI_WIDTHS];
   double bytes_per_s, fmas_per_s; /* that the floors suppose */
   bool solved;
@@ -48,5 +51,10 @@ typedef struct tg_bench_ci_gpu_result {
  * where the lowest energy is not the known one. */
 tg_status tg_bench_ci_gpu(const tg_bench_ci_case* what, const tg_bench_ci_gpu_params* params,
                           tg_bench_ci_gpu_result* out);
+
+/** The products' part of it, by several GPUs: facts, product_s and exchange_s. */
+tg_status tg_bench_ci_gpus_products(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                                    const tg_bench_ci_gpu_params* params,
+                                    tg_bench_ci_gpu_result* out);
 
 #endif

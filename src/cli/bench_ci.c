@@ -9,17 +9,19 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/plot.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/machine.h"
 #include "device/device.h"
 
-enum { MOST_ROWS = 2 * TG_CLI_BENCH_CI_CASES };
+enum { MOST_GPUS = 4, MOST_ROWS = 2 * MOST_GPUS * TG_CLI_BENCH_CI_CASES };
 
 typedef struct fields {
   tg_cli_list cases;
-  const char *interaction, *data, *storage, *backend, *plot, *json_file;
+  const char *interaction, *data, *storage, *backend, *plot, *json_file, *gpus;
   int protons, neutrons, nmax, states;
   int threads, repeats, device;
+  int gpu_count[MOST_GPUS], gpu_counts; /* what gpus says */
   bool products, json;
 } fields;
 
@@ -45,7 +47,10 @@ static const tg_cli_option options[] = {
      "of the Hamiltonian; all: stored, where it fits, and fly (default all)", false},
     {"products", 0, TG_CLI_FLAG, offsetof(fields, products), NULL,
      "measure products alone, solve nothing", false},
-    {"gpu", 0, TG_CLI_INT, offsetof(fields, device), "N", "which GPU (default 0)", false},
+    {"gpu", 0, TG_CLI_INT, offsetof(fields, device), "N", "which GPU, where it is one (default 0)",
+     false},
+    {"gpus", 0, TG_CLI_TEXT, offsetof(fields, gpus), "N,...",
+     "numbers of GPUs that share the states, one after the other (default 1)", false},
     {"threads", 0, TG_CLI_INT, offsetof(fields, threads), "N",
      "of the host (default: all it may use)", false},
     {"repeats", 0, TG_CLI_INT, offsetof(fields, repeats), "N",
@@ -74,9 +79,19 @@ static void print_head(const tg_device_info* gpu) {
       "multiplied; ms\n          that the eigen-solver takes beside each; s for labels; GB on the "
       "GPU\n"
       "peer      other program's s, on two cores of a Xeon with AVX-512 unless said\n");
-  printf("\n%-5s %10s %8s %-6s %12s %24s %12s %6s %14s %6s %6s %6s %6s %8s\n", "case", "states",
+  printf("\n%-5s %10s %8s %-9s %12s %24s %12s %6s %14s %6s %6s %6s %6s %8s\n", "case", "states",
          "pairs", "way", "make", "product of 1, 2, 4", "1e9/s", "floor", "solve", "prods", "beside",
          "labels", "GB", "peer");
+}
+
+/* "stored", "fly x2": of two GPUs. */
+static const char* way_of(const tg_bench_ci_gpu_result* r, char out[16]) {
+  const char* name = tg_ci_storage_name(r->facts.host.storage);
+  if (r->gpus > 1)
+    snprintf(out, 16, "%s x%d", name, r->gpus);
+  else
+    snprintf(out, 16, "%s", name);
+  return out;
 }
 
 static double rate_of(const tg_bench_ci_gpu_result* r, int w) {
@@ -105,11 +120,12 @@ static double gpu_bytes(const tg_bench_ci_gpu_result* r) {
 static void print_row(const tg_cli_bench_ci_row* row) {
   const tg_bench_ci_gpu_result* r = &row->result;
   const int best = best_width(r);
-  printf("%-5s %10llu %8.2e %-6s %5.3f %6.3f %7.3f %7.3f %8.3f %5.0f %6.0f %5.0f%%",
+  char way[16];
+  printf("%-5s %10llu %8.2e %-9s %5.3f %6.3f %7.3f %7.3f %8.3f %5.0f %6.0f %5.0f%%",
          row->what->name, (unsigned long long)r->facts.host.dimension, (double)r->facts.host.pairs,
-         tg_ci_storage_name(r->facts.host.storage), r->facts.tables_s, r->facts.device_s,
-         1e3 * r->product_s[0], 1e3 * r->product_s[1], 1e3 * r->product_s[2], rate_of(r, 0),
-         rate_of(r, best), 100 * r->floor_s[best] / r->product_s[best]);
+         way_of(r, way), r->facts.tables_s, r->facts.device_s, 1e3 * r->product_s[0],
+         1e3 * r->product_s[1], 1e3 * r->product_s[2], rate_of(r, 0), rate_of(r, best),
+         100 * r->floor_s[best] / r->product_s[best]);
   if (r->solved)
     printf(" %6.3f %7.3f %6lld %6.3f %6.3f", r->total_s, r->median_s, (long long)r->products,
            1e3 * beside_of(r), r->labels_s);
@@ -120,6 +136,19 @@ static void print_row(const tg_cli_bench_ci_row* row) {
     printf(" %8.1f\n", row->what->peer_s);
   else
     printf(" %8s\n", "-");
+  fflush(stdout);
+}
+
+/* Beside the same with fewer GPUs. */
+static void print_gain(const tg_cli_bench_ci_row* one, const tg_cli_bench_ci_row* row) {
+  const tg_bench_ci_gpu_result *a = &one->result, *b = &row->result;
+  printf("      %d GPUs beside %d:", b->gpus, a->gpus);
+  for (int w = 0; w < TG_BENCH_CI_WIDTHS && a->product_s[w] > 0 && b->product_s[w] > 0; w++)
+    printf("%s products of %d %.2f times as fast (exchange %.3f ms, %.1f %%)", w ? "," : "",
+           tg_bench_ci_widths[w], a->product_s[w] / b->product_s[w], 1e3 * b->exchange_s[w],
+           100 * b->exchange_s[w] / b->product_s[w]);
+  if (a->solved && b->solved) printf("; solve %.2f", a->total_s / b->total_s);
+  printf("\n");
   fflush(stdout);
 }
 
@@ -181,6 +210,7 @@ static void json_row(FILE* out, const tg_cli_bench_ci_row* row) {
   tg_json_int(&json, "states", (long long)r->facts.host.dimension);
   tg_json_int(&json, "pairs", (long long)r->facts.host.pairs);
   tg_json_text(&json, "storage", tg_ci_storage_name(r->facts.host.storage));
+  tg_json_int(&json, "gpus", r->gpus);
   tg_json_double(&json, "tables_s", r->facts.tables_s);
   tg_json_double(&json, "device_s", r->facts.device_s);
   tg_json_double(&json, "matrix_bytes", (double)r->facts.stored_bytes);
@@ -191,6 +221,7 @@ static void json_row(FILE* out, const tg_cli_bench_ci_row* row) {
     tg_json_open_object(&json, NULL);
     tg_json_int(&json, "vectors", tg_bench_ci_widths[w]);
     tg_json_double(&json, "product_s", r->product_s[w]);
+    if (r->gpus > 1) tg_json_double(&json, "exchange_s", r->exchange_s[w]);
     tg_json_double(&json, "floor_s", r->floor_s[w]);
     tg_json_double(&json, "elements_per_s", 1e9 * rate_of(r, w));
     tg_json_close_object(&json);
@@ -206,6 +237,25 @@ static void json_row(FILE* out, const tg_cli_bench_ci_row* row) {
 }
 
 /* ---- all of it ---- */
+
+static tg_status read_gpus(fields* f) {
+  const char* at = f->gpus;
+  if (!at) {
+    f->gpu_count[f->gpu_counts++] = 1;
+    return TG_OK;
+  }
+  for (;;) {
+    const char* comma = strchr(at, ',');
+    const int length = (int)(comma ? (size_t)(comma - at) : strlen(at));
+    int count;
+    if (f->gpu_counts == MOST_GPUS || !tg_parse_int(at, length, &count) || count < 1 || count > 64)
+      return tg_fail(TG_ERR_INPUT, "--gpus %s: up to %d numbers of GPUs were expected, such as 1,2",
+                     f->gpus, MOST_GPUS);
+    f->gpu_count[f->gpu_counts++] = count;
+    if (!comma) return TG_OK;
+    at = comma + 1;
+  }
+}
 
 static tg_status check(const fields* f) {
   const bool own = f->protons != TG_CI_UNSET || f->neutrons != TG_CI_UNSET;
@@ -224,6 +274,8 @@ static tg_status check(const fields* f) {
     return tg_fail(TG_ERR_INPUT, "--nmax and --states go with --protons and --neutrons");
   if (f->plot && f->products)
     return tg_fail(TG_ERR_INPUT, "--plot draws whole solves: leave --products out");
+  if (f->plot && f->gpu_counts > 1)
+    return tg_fail(TG_ERR_INPUT, "--plot draws one number of GPUs: give one --gpus");
   if (f->plot) TG_TRY(tg_plot_check_name(f->plot));
   return f->json_file ? tg_new_file_check(f->json_file) : TG_OK;
 }
@@ -250,9 +302,11 @@ static tg_status choose(const fields* f, tg_bench_ci_case* own, tg_cli_bench_ci_
 
 /* A case in one storage; of all of them, what does not fit is said and left out. */
 static tg_status measure_one(const fields* f, const tg_bench_ci_case* what, const char* input,
-                             tg_ci_storage storage, tg_cli_bench_ci_row* row, bool* there) {
+                             tg_ci_storage storage, int gpus, tg_cli_bench_ci_row* row,
+                             bool* there) {
   const tg_bench_ci_gpu_params p = {.input = input,
                                     .device = f->device,
+                                    .gpus = gpus,
                                     .threads = f->threads,
                                     .repeats = f->repeats,
                                     .storage = storage,
@@ -266,6 +320,25 @@ static tg_status measure_one(const fields* f, const tg_bench_ci_case* what, cons
   return TG_OK;
 }
 
+/* A case in one storage, by each number of GPUs. */
+static tg_status measure_storage(const fields* f, const tg_bench_ci_case* what, const char* input,
+                                 tg_ci_storage storage, FILE* const* lines,
+                                 tg_cli_bench_ci_row* rows, int* count) {
+  const int first = *count;
+  for (int g = 0; g < f->gpu_counts; g++) {
+    tg_cli_bench_ci_row* row = &rows[*count];
+    bool there;
+    TG_TRY(measure_one(f, what, input, storage, f->gpu_count[g], row, &there));
+    if (!there) continue;
+    if (!f->json) print_row(row);
+    if (!f->json && *count > first) print_gain(&rows[first], row);
+    for (int k = 0; k < 2; k++)
+      if (lines[k]) json_row(lines[k], row);
+    ++*count;
+  }
+  return TG_OK;
+}
+
 static tg_status measure(const fields* f, const tg_cli_bench_ci_selection* chosen,
                          FILE* const* lines, tg_cli_bench_ci_row* rows, int* count) {
   for (int i = 0; i < chosen->count; i++)
@@ -273,15 +346,9 @@ static tg_status measure(const fields* f, const tg_cli_bench_ci_selection* chose
       const bool wanted = strcmp(f->storage, "all") == 0
                               ? s == TG_CI_STORAGE_STORED || s == TG_CI_STORAGE_FLY
                               : strcmp(f->storage, tg_ci_storage_name((tg_ci_storage)s)) == 0;
-      bool there;
-      if (!wanted) continue;
-      tg_cli_bench_ci_row* row = &rows[*count];
-      TG_TRY(measure_one(f, chosen->list[i], chosen->input[i], (tg_ci_storage)s, row, &there));
-      if (!there) continue;
-      if (!f->json) print_row(row);
-      for (int k = 0; k < 2; k++)
-        if (lines[k]) json_row(lines[k], row);
-      ++*count;
+      if (wanted)
+        TG_TRY(measure_storage(f, chosen->list[i], chosen->input[i], (tg_ci_storage)s, lines, rows,
+                               count));
     }
   return TG_OK;
 }
@@ -303,6 +370,7 @@ static tg_status run(int argc, char** argv) {
   tg_new_file file = {0};
   tg_device_info gpu;
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
+  TG_TRY(read_gpus(&f));
   TG_TRY(check(&f));
   TG_TRY(choose(&f, &own, &chosen));
   if (!tg_cli_speaks()) return TG_OK;
@@ -327,6 +395,7 @@ static const tg_cli_example examples[] = {
     {"throng bench ci --case 28Si --storage stored --json", "one case, for a script"},
     {"throng bench ci -i builtin:usdb --protons 5 --neutrons 5 --products",
      "products of another nucleus"},
+    {"throng bench ci --case 48Cr --gpus 1,2", "how much faster two GPUs are than one"},
     {NULL, NULL},
 };
 
