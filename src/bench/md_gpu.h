@@ -13,15 +13,17 @@
  * launch of a repeat to the end of its last step.
  *
  * Halo time that computation does not hide: the median of the steps less that of the same steps
- * when nobody waits for positions of another GPU, which are stored as ever. That includes what
- * the GPUs wait for each other's uneven work. */
+ * where nobody waits for positions of another GPU, which are sent as ever; atoms stay in place
+ * meanwhile. That includes what GPUs wait for each other's uneven work. Where stamps are asked for,
+ * some more steps are timed by the GPUs: from the end of the last row of the list without halo
+ * atoms to the moment when the last row with some has heard from all other GPUs. */
 #ifndef TG_BENCH_MD_GPU_H
 #define TG_BENCH_MD_GPU_H
 
 #include "base/status.h"
 #include "device/device.h"
 #include "md/device_choice.h"
-#include "md/device_md.h"
+#include "md/device_step.h"
 
 /** GPUs and domains that share whole steps, as tg_md_job has them. */
 typedef struct tg_bench_md_gpu_way {
@@ -38,6 +40,7 @@ typedef struct tg_bench_md_gpu_params {
   bool example;  /* the system is throng's own, which others were measured with */
   bool check;    /* against the backend omp, with `threads` */
   int threads;
+  bool stamps;                     /* with several GPUs: steps are timed by these, too */
   const tg_bench_md_gpu_way* ways; /* [way_count] of whole steps */
   int way_count;
 } tg_bench_md_gpu_params;
@@ -75,7 +78,8 @@ typedef struct tg_bench_md_gpu_steps_result {
   double us, us_least, us_most; /* a step, median of the repeats */
   double ns_per_day;            /* by the median */
   double kernels, waits;        /* a step: nodes of the graphs, the host's waits */
-  double exposed_us; /* a step, of waits for other GPUs' positions; negative: there are none */
+  double unwaited_us;         /* a step in which nobody waits for positions; 0: there is one GPU */
+  tg_device_step_times times; /* by the GPUs' timers, where asked for */
   double part[TG_BENCH_MD_GPU_PARTS]; /* us a step */
   double gromacs_us; /* GROMACS 2026's on one H200; 0 where this system was not measured */
 } tg_bench_md_gpu_steps_result;

@@ -154,43 +154,61 @@ static int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/* us: [repeats] ascending; the median is returned. */
-static tg_status time_steps(bench* b, int steps, double* us, double* median) {
+/* us a step: [repeats] in ascending order. */
+static tg_status repeat_steps(bench* b, int steps, double* us) {
   const int repeats = b->params->repeats;
-  TG_TRY(do_steps(b, steps)); /* which makes the graphs */
   for (int r = 0; r < repeats; r++) {
     const double clock = tg_time_now();
     TG_TRY(do_steps(b, steps));
     us[r] = 1e6 * (tg_time_now() - clock) / steps;
   }
   qsort(us, (size_t)repeats, sizeof *us, ascending);
-  *median = repeats % 2 ? us[repeats / 2] : 0.5 * (us[repeats / 2 - 1] + us[repeats / 2]);
   return TG_OK;
+}
+
+static double median(const double* us, int count) {
+  return count % 2 ? us[count / 2] : 0.5 * (us[count / 2 - 1] + us[count / 2]);
 }
 
 static tg_status measure_steps(bench* b, tg_bench_md_gpu_steps_result* out) {
   const int life = b->run.nstlist, repeats = b->params->repeats;
   const int steps = (b->params->steps + life - 1) / life * life;
-  double us[MOST_REPEATS], rushed;
-  long long kernels, waits;
+  double us[MOST_REPEATS];
+  long long kernels[2], waits[2];
   if (repeats > MOST_REPEATS)
     return tg_fail(TG_ERR_INPUT, "%d repeats: at most %d", repeats, MOST_REPEATS);
-  TG_TRY(time_steps(b, steps, us, &out->us));
-  tg_device_step_launches(b->step, &kernels, &waits);
-  const double done = (double)steps * (repeats + 1);
+  TG_TRY(do_steps(b, steps)); /* which makes the graphs */
+  tg_device_step_launches(b->step, &kernels[0], &waits[0]);
+  TG_TRY(repeat_steps(b, steps, us));
+  tg_device_step_launches(b->step, &kernels[1], &waits[1]);
+  const double done = (double)steps * repeats;
   out->steps = steps;
   out->repeats = repeats;
   out->us_least = us[0];
   out->us_most = us[repeats - 1];
+  out->us = median(us, repeats);
   out->ns_per_day = b->system->parameters.dt * 1e-3 * 86400 / (1e-6 * out->us);
-  out->kernels = (double)kernels / done;
-  out->waits = (double)waits / done;
-  out->exposed_us = -1;
+  out->kernels = (double)(kernels[1] - kernels[0]) / done;
+  out->waits = (double)(waits[1] - waits[0]) / done;
+  return TG_OK;
+}
+
+/* With several GPUs: steps that are timed by these, where asked for, and such that wait for nobody.
+ */
+static tg_status measure_waits(bench* b, tg_bench_md_gpu_steps_result* out) {
+  double us[MOST_REPEATS];
   if (out->devices.card_count == 1) return TG_OK;
+  if (b->params->stamps) {
+    TG_TRY(tg_device_step_time(b->step, true));
+    TG_TRY(do_steps(b, TG_DEVICE_STRETCH));
+    TG_TRY(tg_device_step_times_of(b->step, &out->times));
+    TG_TRY(tg_device_step_time(b->step, false));
+  }
   tg_device_step_rush(b->step, true);
-  TG_TRY(time_steps(b, steps, us, &rushed));
+  TG_TRY(do_steps(b, out->steps));
+  TG_TRY(repeat_steps(b, out->steps, us));
   tg_device_step_rush(b->step, false);
-  out->exposed_us = fmax(0, out->us - rushed);
+  out->unwaited_us = median(us, out->repeats);
   return TG_OK;
 }
 
@@ -226,6 +244,7 @@ static tg_status measure_way(bench* b, const tg_bench_md_gpu_way* way,
   TG_TRY(tg_device_choose(&job, b->system->box, 1, &out->devices));
   tg_status status = make_steps(b, &out->devices);
   if (status == TG_OK) status = measure_steps(b, out);
+  if (status == TG_OK) status = measure_waits(b, out);
   if (status == TG_OK) status = split(b, out);
   out->gromacs_us = gromacs_us(b);
   tg_device_step_destroy(&b->step);

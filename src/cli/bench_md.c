@@ -18,7 +18,7 @@ static const char* const OWN[] = {"examples/ethanol-water/conf.gro",
 typedef struct fields {
   const char *configuration, *topology, *parameters, *replicate, *plot, *gpus, *pe, *halo;
   int repeats, steps, device;
-  bool json;
+  bool stamps, json;
 } fields;
 
 /* What is measured. */
@@ -48,6 +48,8 @@ static const tg_cli_option options[] = {
      false},
     {"halo", 0, TG_CLI_CHOICE, offsetof(fields, halo), "host|stream|pulse|fused|direct|all",
      "schedule of the exchange between domains (default direct)", false},
+    {"stamps", 0, TG_CLI_FLAG, offsetof(fields, stamps), NULL,
+     "with several GPUs, time the parts of some steps by the GPUs' own timers, too", false},
     {"device", 0, TG_CLI_INT, offsetof(fields, device), "N",
      "the GPU, where there is one (default 0)", false},
     {"repeats", 0, TG_CLI_INT, offsetof(fields, repeats), "N",
@@ -101,6 +103,7 @@ static tg_status measure_all(const fields* f, const tg_device_info* gpu, measure
                                    .example = !f->configuration && !f->topology && !f->parameters,
                                    .check = true,
                                    .threads = tg_cli_machine_query().usable_threads,
+                                   .stamps = f->stamps,
                                    .ways = m->ways,
                                    .way_count = m->way_count};
   for (const char* at = f->replicate; *at;) {

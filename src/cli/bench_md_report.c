@@ -48,6 +48,10 @@ static void name_domains(const tg_device_choice* d, char* out, size_t size) {
     snprintf(out, size, "%dx%dx%d %s", d->grid[0], d->grid[1], d->grid[2], d->halo);
 }
 
+static double exposed(const tg_bench_md_gpu_steps_result* r) {
+  return r->us > r->unwaited_us ? r->us - r->unwaited_us : 0;
+}
+
 static void print_figure(double value) {
   if (value >= 0)
     printf(" %8.2f", value);
@@ -62,11 +66,24 @@ static void print_way(const tg_cli_bench_md_row* row, const tg_bench_md_gpu_step
   printf("%9zu %4d %-12s %8.2f %8.2f %8.2f %8.1f", row->kernels.atom_count, r->devices.card_count,
          domains, r->us, r->us_least, r->us_most, r->ns_per_day);
   print_figure(one ? one->us / r->us : -1);
-  print_figure(r->exposed_us);
+  print_figure(r->unwaited_us > 0 ? exposed(r) : -1);
   for (int k = 0; k < TG_BENCH_MD_GPU_PARTS; k++) printf(" %8.2f", r->part[k]);
   printf(" %8.2f %8.4f", r->kernels, r->waits);
   print_figure(r->gromacs_us > 0 ? r->gromacs_us : -1);
   putchar('\n');
+}
+
+static void print_times(const tg_cli_bench_md_row* row, const tg_bench_md_gpu_steps_result* r) {
+  const tg_device_step_times* t = &r->times;
+  char domains[48];
+  if (t->steps == 0) return;
+  name_domains(&r->devices, domains, sizeof domains);
+  printf(
+      "timed    %zu atoms, %d GPUs, %s: local %.2f, exposed %.2f, halo rows %.2f, update %.2f, "
+      "between "
+      "%.2f; bonded %.2f beside; %d steps\n",
+      row->kernels.atom_count, r->devices.card_count, domains, t->local, t->exposed, t->halo,
+      t->update, t->between, t->bonded, t->steps);
 }
 
 void tg_cli_bench_md_print_steps(const tg_cli_bench_md_row* rows, int count) {
@@ -79,6 +96,8 @@ void tg_cli_bench_md_print_steps(const tg_cli_bench_md_row* rows, int count) {
          "search", "prune", "kernels", "waits", "GROMACS");
   for (int i = 0; i < count; i++)
     for (int k = 0; k < rows[i].step_count; k++) print_way(&rows[i], &rows[i].steps[k]);
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < rows[i].step_count; k++) print_times(&rows[i], &rows[i].steps[k]);
   printf(
       "\ncolumns  speed-up: against one GPU and domain. exposed: by what waits for positions of "
       "other "
@@ -86,6 +105,18 @@ void tg_cli_bench_md_print_steps(const tg_cli_bench_md_row* rows, int count) {
       "they overlap. kernels, waits of the host: a step,\n         of all GPUs. GROMACS: 2026 on "
       "one "
       "H200, measured apart (docs/performance.md)\n");
+}
+
+static void json_times(tg_json* json, const tg_device_step_times* t) {
+  tg_json_open_object(json, "us_timed");
+  tg_json_int(json, "steps", t->steps);
+  tg_json_double(json, "local", t->local);
+  tg_json_double(json, "exposed", t->exposed);
+  tg_json_double(json, "halo", t->halo);
+  tg_json_double(json, "bonded", t->bonded);
+  tg_json_double(json, "update", t->update);
+  tg_json_double(json, "between", t->between);
+  tg_json_close_object(json);
 }
 
 static void json_way(const tg_cli_bench_md_row* row, const tg_bench_md_gpu_steps_result* r) {
@@ -108,7 +139,8 @@ static void json_way(const tg_cli_bench_md_row* row, const tg_bench_md_gpu_steps
   tg_json_double(&json, "us_step_most", r->us_most);
   tg_json_double(&json, "ns_per_day", r->ns_per_day);
   if (one) tg_json_double(&json, "speed_up", one->us / r->us);
-  if (r->exposed_us >= 0) tg_json_double(&json, "us_exposed", r->exposed_us);
+  if (r->unwaited_us > 0) tg_json_double(&json, "us_exposed", exposed(r));
+  if (r->times.steps > 0) json_times(&json, &r->times);
   tg_json_double(&json, "kernels_per_step", r->kernels);
   tg_json_double(&json, "waits_per_step", r->waits);
   tg_json_open_object(&json, "us_parts");

@@ -228,7 +228,7 @@ typedef struct bonded_share {
 /* From positions and the pruned list to forces (and energies). Launch: a warp a row; 6 blocks a
  * multiprocessor; bound by instructions issued. What a row begins with is loaded before
  * it is known whether there is one, so that latencies overlap. */
-template <bool ENERGY, int WAY>
+template <bool ENERGY, int WAY, bool STAMPED = false>
 static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
            const __grid_constant__ bonded_share bonded,
@@ -248,6 +248,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
                                   bonded.end);
     else
       tg_step_bonded<ENERGY>(v, steps, turn * THREADS + threadIdx.x, bonded.end);
+    if (STAMPED && threadIdx.x % 32 == 0) tg_md_stamp(views, TG_MD_STAMP_BONDED);
     return;
   }
   extern __shared__ __align__(16) char tables[];
@@ -279,9 +280,11 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   start.type_row = v.row[slot];
   tg_launch_wait(); /* lists are older than the kernel ahead, positions are its */
   tg_launch_next();
+  if (STAMPED && threadIdx.x == 0) tg_md_stamp(views, TG_MD_STAMP_BEGIN);
   if (WAY == TG_MD_BY_ROWS && waits && views.peers.card_count > 1) tg_md_await_positions(views);
   if (WAY == TG_MD_BY_BLOCKS && waits && views.peers.card_count > 1)
     tg_md_block_awaits_positions(views);
+  if (STAMPED && waits && lane == 0) tg_md_stamp(views, TG_MD_STAMP_HEARD);
   const uint4 x = v.x[own];
   start.x = v.x[slot];
   char* table = tables + warp * (ATOM_BYTES + c.type_count * TG_MD_ROW_BYTES);
@@ -298,6 +301,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     pairs_of_row<ENERGY, TG_MD_CLUSTER, MANY>(c, v, r, start, f, e);
   add_row(v, r.cluster, f);
   if (ENERGY) add_energies(v, e);
+  if (STAMPED && lane == 0) tg_md_stamp(views, waits ? TG_MD_STAMP_HALO : TG_MD_STAMP_LOCAL);
 }
 
 static size_t shared_bytes(const tg_device_md* md) {
@@ -320,7 +324,9 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
   for (const void* kernel :
        {(const void*)forces<true, TG_MD_ONE>, (const void*)forces<false, TG_MD_ONE>,
         (const void*)forces<true, TG_MD_BY_ROWS>, (const void*)forces<false, TG_MD_BY_ROWS>,
-        (const void*)forces<true, TG_MD_BY_BLOCKS>, (const void*)forces<false, TG_MD_BY_BLOCKS>})
+        (const void*)forces<false, TG_MD_BY_ROWS, true>, (const void*)forces<true, TG_MD_BY_BLOCKS>,
+        (const void*)forces<false, TG_MD_BY_BLOCKS>,
+        (const void*)forces<false, TG_MD_BY_BLOCKS, true>})
     TG_TRY(tg_cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
         device, "asking for shared memory"));
@@ -342,9 +348,11 @@ static tg_status launch_home(const tg_device_md* md, const tg_step_view* steps,
                              const tg_step_homes* homes, bool early, bool energy, dim3 grid,
                              const bonded_share& share) {
   const tg_step_homes none = {};
-  return tg_launch(md, energy ? forces<true, WAY> : forces<false, WAY>, grid, THREADS,
-                   shared_bytes(md), md->stream, early, "computing forces", md->views, *steps,
-                   share, homes ? *homes : none);
+  auto* kernel = energy        ? forces<true, WAY>
+                 : md->stamped ? forces<false, WAY, true>
+                               : forces<false, WAY>;
+  return tg_launch(md, kernel, grid, THREADS, shared_bytes(md), md->stream, early,
+                   "computing forces", md->views, *steps, share, homes ? *homes : none);
 }
 
 tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps,

@@ -151,6 +151,20 @@ typedef struct tg_md_grid {
   uint4* x[TG_MD_MOST_DOMAINS]; /* x_next of each, as this card reaches it */
 } tg_md_grid;
 
+/** Moments of a step, by the GPU's timer, ns; in device memory, for stretches that are timed. The
+ * beginning is stored as its complement, so that the largest of all warps' words is kept. */
+enum {
+  TG_MD_STAMP_BEGIN,  /* complement: the first warp has the update's results */
+  TG_MD_STAMP_LOCAL,  /* the last row without halo atoms is done */
+  TG_MD_STAMP_HEARD,  /* the last row with some has heard from all other cards */
+  TG_MD_STAMP_HALO,   /* the last row with some is done */
+  TG_MD_STAMP_BONDED, /* the last bonded interaction is done */
+  TG_MD_STAMP_UPDATE, /* the last atom is moved */
+  TG_MD_STAMPS,
+  TG_MD_STAMPED = 512 /* steps */
+};
+typedef unsigned long long tg_md_stamps[TG_MD_STAMPS];
+
 /** Of a card, in its window: the numbers of its latest exchanges, which are the same on all cards,
  * and mail. */
 typedef struct tg_md_exchange {
@@ -158,6 +172,7 @@ typedef struct tg_md_exchange {
   unsigned long long trouble[TG_MD_MOST_CARDS][3];    /* of each: *trouble, fast atom, bad group */
   int64_t sums[2][TG_MD_MOST_CARDS][TG_MD_SUM_TERMS]; /* of each, in turns */
   uint32_t blocks_done;                               /* of an update under way */
+  tg_md_stamps stamps[TG_MD_STAMPED];                 /* by exchange of positions */
 } tg_md_exchange;
 
 /** A kernel's parameter. */
@@ -185,6 +200,7 @@ struct tg_device_md {
   void* memory;             /* its window, for all arrays */
   tg_md_step_arrays steps;
   int order;               /* TG_MD_BY_ROWS or BY_BLOCKS, of many domains */
+  bool stamped;            /* what is queued next leaves stamps */
   uint4* x[TG_MD_DOMAINS]; /* of each domain, for even turns; those for odd ones follow */
   int turn;                /* of the arrays x of several cards */
   tg_md_views views;
@@ -240,6 +256,14 @@ static inline tg_status tg_md_queued(const tg_device_md* md, const char* what) {
 }
 
 #ifdef __CUDACC__
+/** One thread of a kernel's version with stamps: the latest of all is kept. */
+static __device__ __forceinline__ void tg_md_stamp(const tg_md_views& views, int which) {
+  const uint64_t step = *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X];
+  const unsigned long long now = tg_md_clock_ns();
+  atomicMax(&views.exchange->stamps[step % TG_MD_STAMPED][which],
+            which == TG_MD_STAMP_BEGIN ? ~now : now);
+}
+
 /** a - b along one dimension, nm, nearest image. */
 static __device__ __forceinline__ float tg_md_apart(uint32_t a, uint32_t b, float nm) {
   return (float)(int32_t)(a - b) * nm;

@@ -51,6 +51,9 @@ static inline int tg_step_prepares(unsigned char flags) {
          (flags & TG_STEP_COMM ? TG_REDUCE_COMM : 0);
 }
 
+/** Local: graphs of other views than the present ones. */
+void tg_step_forget_graphs(tg_device_step* step);
+
 /** From the GPU's numbers to nm and nm/ps; [count]. */
 void tg_step_positions(const uint4* from, size_t count, const double nm[3], double (*x)[3]);
 void tg_step_velocities(const float4* from, size_t count, double (*v)[3]);

@@ -191,14 +191,18 @@ tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_
   return TG_OK;
 }
 
+void tg_step_forget_graphs(tg_device_step* p) {
+  for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
+  p->graphs.clear();
+}
+
 void tg_device_step_rush(tg_device_step* step, bool rush) {
   for (tg_device_step* p = step; p; p = p->next) {
     if (rush && !p->md->views.peers.rushed) p->dt = p->view.dt;
     p->md->views.peers.rushed = rush;
     p->view.dt = rush ? 0 : p->dt;
     p->view.inverse_dt = rush ? 0 : 1 / p->dt;
-    for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
-    p->graphs.clear();
+    tg_step_forget_graphs(p);
   }
 }
 

@@ -328,6 +328,7 @@ static __device__ __forceinline__ uint32_t count_up(uint32_t* done) {
 
 /* The last block tells the other cards that all positions are sent. Each waits for the kernel
  * ahead, which reads what number the exchange has, even where it moved nothing. */
+template <bool STAMPED>
 static __device__ __forceinline__ void end_exchange(const tg_md_views& views) {
   const tg_md_peers_view& p = views.peers;
   tg_md_exchange* e = views.exchange;
@@ -335,6 +336,7 @@ static __device__ __forceinline__ void end_exchange(const tg_md_views& views) {
   if (threadIdx.x != 0) return;
   tg_launch_wait();
   if (count_up(&e->blocks_done) + 1 < gridDim.x * gridDim.z) return;
+  if (STAMPED) tg_md_stamp(views, TG_MD_STAMP_UPDATE);
   const uint64_t number = e->number[TG_MD_FLAG_X] + 1;
   for (uint32_t c = 0; c < p.card_count; c++)
     if (c != p.card) tg_md_raise(p, c, TG_MD_FLAG_X, number);
@@ -343,7 +345,7 @@ static __device__ __forceinline__ void end_exchange(const tg_md_views& views) {
 }
 
 /* The same of many domains. */
-template <bool SCALE, bool SUMS, bool ENERGY>
+template <bool SCALE, bool SUMS, bool ENERGY, bool STAMPED = false>
 static __global__ void __launch_bounds__(THREADS)
     update_home(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view s,
                 const __grid_constant__ tg_step_homes homes) {
@@ -351,7 +353,7 @@ static __global__ void __launch_bounds__(THREADS)
   const tg_md_view& v = views.item[blockIdx.z];
   move<true, SCALE, SUMS, ENERGY>(v, s, share_of_home(views.grid, homes.item[blockIdx.z]),
                                   homes.first_block);
-  if (views.peers.card_count > 1) end_exchange(views);
+  if (views.peers.card_count > 1) end_exchange<STAMPED>(views);
 }
 
 /* From velocities to their sums. Launch: a thread an atom. */
@@ -393,8 +395,9 @@ tg_status tg_step_queue_update(tg_device_md* md, const tg_step_view* s, const tg
   const char* what = "moving atoms";
   if (blocks == 0) return TG_OK;
   if (is_many) {
-    TG_TRY(tg_launch(md, of_many[version], grid, THREADS, 0, md->stream, early, what, md->views, *s,
-                     *homes));
+    many* kernel = of_many[version];
+    if (version == 0 && md->stamped) kernel = update_home<false, false, false, true>;
+    TG_TRY(tg_launch(md, kernel, grid, THREADS, 0, md->stream, early, what, md->views, *s, *homes));
     tg_md_take_turn(md, md->turn + 1);
     return TG_OK;
   }

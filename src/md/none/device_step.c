@@ -70,6 +70,16 @@ tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stag
   return missing();
 }
 
+tg_status tg_device_step_time(tg_device_step* step, bool on) {
+  (void)step, (void)on;
+  return missing();
+}
+
+tg_status tg_device_step_times_of(tg_device_step* step, tg_device_step_times* out) {
+  (void)step, (void)out;
+  return missing();
+}
+
 void tg_device_step_rush(tg_device_step* step, bool rush) { (void)step, (void)rush; }
 
 void tg_device_step_launches(const tg_device_step* step, long long* kernels, long long* waits) {
