@@ -20,6 +20,9 @@
 #   bench/device.sh cards [PRESET]
 #                                molecular dynamics on several GPUs: flags between them, domains, whole runs in several
 #                                ways to the same bytes, and the benchmark of steps. PRESET: cuda (default) or nvshmem
+#   bench/device.sh ci [PRESET]
+#                                configuration interaction on several GPUs: products, sums and levels of PEs on one and
+#                                two GPUs, and how much faster two are; DATA: the folder of kb3g.snt's
 #   TG_NO_BUILD=1 bench/device.sh ...
 #                                with what is built already
 #   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
@@ -36,6 +39,8 @@ motifs=
 [ "$preset" != motifs ] || { motifs=1 preset=cuda parts=${2:-all}; }
 cards=
 [ "$preset" != cards ] || { cards=1 preset=${2:-cuda} only=; }
+ci=
+[ "$preset" != ci ] || { ci=1 preset=${2:-cuda} only=; }
 out=${OUT:-build/device}
 mkdir -p "$out"
 export NVSHMEM_DISABLE_NVLS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -197,7 +202,31 @@ if [ -n "$directives" ]; then
   if [ -n "${TG_MODULES:-}" ]; then
     export LD_LIBRARY_PATH="$TG_MODULES${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
   fi
-  step info 60 "$build/throng" info
+  if [ -n "$ci" ]; then
+  gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+  step ci_gpu_pes 60 "$build/ci_gpu_pes"
+  step ci_gpu_solve_pes 120 "$build/ci_gpu_solve" pes
+  grep -E 'FAILED|not so|passed' "$out/ci_gpu_pes.log" "$out/ci_gpu_solve_pes.log" | head -n 40
+  if [ "$preset" = nvshmem ] && [ "$gpus" -ge 2 ] && command -v mpirun >/dev/null 2>&1; then
+    # shellcheck disable=SC2086 # a list of words
+    step ci_gpu_pes_mpi_2 60 $launch "$build/ci_gpu_pes" nvshmem
+    # shellcheck disable=SC2086 # a list of words
+    step ci_solve_mpi_2 60 $launch "$build/throng" ci solve -i usdb --protons 6 --neutrons 6 \
+      --backend cuda --transport nvshmem
+    cat "$out/ci_gpu_pes_mpi_2.log" "$out/ci_solve_mpi_2.log"
+  fi
+  numbers=1
+  [ "$gpus" -lt 2 ] || numbers=1,2
+  [ "$gpus" -lt 4 ] || numbers=1,2,4
+  step bench_ci_gpus 120 "$build/throng" bench ci --case 28Si --case 48Cr --gpus $numbers \
+    --data "${DATA:-../shared/data/ci}"
+  cat "$out/bench_ci_gpus.log"
+  echo
+  echo "summary"
+  cat "$summary"
+  exit $failures
+fi
+step info 60 "$build/throng" info
   for model in acc offload offload-clang; do
     [ "${only:-all}" = all ] || [ "$only" = $model ] || continue
     if ! grep -E "^(Motifs)? +$model +yes" "$out/info.log" | grep -qv 'on the host'; then

@@ -104,17 +104,23 @@ static tg_status apply(tg_ci_device_share* s, int k, const double* x, double* y,
   return tg_ci_device_exchange_done(s->exchange);
 }
 
+/* The others may be waiting for what a PE whose GPU failed will never store. */
+static tg_status or_abort(const tg_ci_device_share* s, tg_status status) {
+  if (status != TG_OK) tg_world_abort(s->world, status);
+  return status;
+}
+
 tg_status tg_ci_device_share_apply(tg_ci_device_share* s, int k, const double* x, double* y,
                                    size_t ld) {
   for (int v = 0; v < k; v += s->block) {
     const size_t at = (size_t)v * ld;
-    TG_TRY(apply(s, k - v < s->block ? k - v : s->block, x + at, y + at, ld));
+    TG_TRY(or_abort(s, apply(s, k - v < s->block ? k - v : s->block, x + at, y + at, ld)));
   }
   return TG_OK;
 }
 
 tg_status tg_ci_device_share_sum(tg_ci_device_share* s, double* values, size_t count) {
-  return tg_ci_device_exchange_sum(s->exchange, values, count);
+  return or_abort(s, tg_ci_device_exchange_sum(s->exchange, values, count));
 }
 
 tg_status tg_ci_device_share_diagonal(tg_ci_device_share* s, const double** out) {

@@ -30,7 +30,7 @@ tg_status tg_ci_device_share_create(tg_world* world, const tg_ci_device_share_pa
 void tg_ci_device_share_destroy(tg_ci_device_share** share);
 
 /** Collective: y = H x of this PE's rows for k vectors: [rows, k], column i at i * ld, apart, of
- * the device. Queued. */
+ * the device. Queued. A failure aborts the world. */
 tg_status tg_ci_device_share_apply(tg_ci_device_share* share, int k, const double* x, double* y,
                                    size_t ld);
 /** Collective: values of the device become their sums over all PEs, the same bits on all. Queued.

@@ -99,6 +99,11 @@ static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* so
     return tg_fail(TG_ERR_INPUT, "--gpus %d goes with --backend cuda", o->gpus);
   if (o->gpus != TG_CI_UNSET && o->gpus < 1)
     return tg_fail(TG_ERR_INPUT, "--gpus %d: a number above 0 was expected", o->gpus);
+  if (o->gpus != TG_CI_UNSET && o->pes != TG_CI_UNSET && o->pes < o->gpus)
+    return tg_fail(TG_ERR_INPUT,
+                   "--gpus %d with --pe %d: each GPU works for at least one processing element; "
+                   "leave out --pe, or give as many",
+                   o->gpus, o->pes);
   if (solve->storage == TG_CI_STORAGE_MIXED && !gpu)
     return tg_fail(TG_ERR_INPUT, "--storage mixed goes with --backend cuda");
   if (gpu && tg_device_count() == 0)

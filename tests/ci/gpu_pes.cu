@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several PEs whose states lie on GPUs, as threads of this process: products and sums of two, three
  * and five PEs on one GPU, and on two where there are two, against one PE's. Vectors change from
- * turn to turn by powers of two, so that what a turn left behind would show in whole bits.
+ * turn to turn by powers of two, so that what a turn left behind would show in whole bits. Under
+ * mpirun, with the word nvshmem, the same by processes with a GPU each.
+ *
+ *   RUN-MPI: nvshmem
  *
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
  * failed"; without a GPU it says so and exits 77 (skipped). */
@@ -11,9 +14,14 @@
 
 #include <string>
 #include <vector>
+#ifdef TG_HAVE_MPI
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+#endif
 
 #include "device/cuda/check.h"
 #include "device/device.h"
+#include "device/nvshmem.h"
 #include "halo/gpu_check.cuh"
 extern "C" {
 #include "ci/device_share.h"
@@ -24,6 +32,9 @@ extern "C" {
 #define DATA TG_SOURCE_DIR "/tests/ci/data/"
 
 enum { VECTORS = 3, TURNS = 40, MOST_PES = 5 };
+
+/* Processes, and this one's number; 0: threads of one. */
+static int processes, rank_;
 
 typedef struct question {
   const char* input;
@@ -78,6 +89,7 @@ static bool open_scene(const question* q, tg_ci_storage storage, scene* s) {
   wanted.symmetry = (int)s->problem.sectors[0];
   RUN(tg_ci_space_make(s->problem.h, &wanted, &s->space));
   s->params.storage = storage;
+  s->params.device = rank_;
   s->params.memory = UINT64_MAX / 2;
   s->params.threads = 4;
   RUN(tg_ci_device_tables(s->problem.h, s->space, &s->params, &s->fly));
@@ -100,7 +112,7 @@ static bool one_pe(scene* s) {
   tg_ci_device_operator* op;
   double* there;
   const double* diagonal;
-  RUN(tg_cuda_status(cudaSetDevice(0), 0, "selecting it"));
+  RUN(tg_cuda_status(cudaSetDevice(rank_), rank_, "selecting it"));
   RUN(tg_ci_device_operator_create(s->problem.h, s->space, &s->params, &op));
   RUN(room_for(2 * VECTORS * s->n, &there));
   double* y = there + VECTORS * s->n;
@@ -176,9 +188,16 @@ static tg_status product_on_pe(tg_world* world, void* context) {
   return status;
 }
 
+static int most_gpus() { return tg_device_count() > 1 && !processes ? 2 : 1; }
+
+static std::vector<int> numbers_of_pes() {
+  if (processes) return {processes};
+  return {2, 3, (int)MOST_PES};
+}
+
 static tg_status run_pes(int pes, tg_world_main main, void* context) {
   tg_world_params world = {};
-  world.transport = "loop";
+  world.transport = processes ? "nvshmem" : "loop";
   world.pe_count = pes;
   world.deadline_s = 30;
   return tg_world_run(&world, main, context);
@@ -193,14 +212,14 @@ static bool products(const question* q, tg_ci_storage storage) {
   double largest = 0;
   for (double value : s.y) largest = fmax(largest, fabs(value));
   s.limit = storage == TG_CI_STORAGE_FLY ? 0 : 1e-12 * largest;
-  for (s.gpus = 1; s.gpus <= 2 && s.gpus <= tg_device_count(); s.gpus++)
-    for (int pes : {2, 3, (int)MOST_PES}) {
-      s.block = pes == 3 ? 2 : VECTORS;
+  for (s.gpus = 1; s.gpus <= most_gpus(); s.gpus++)
+    for (int pes : numbers_of_pes()) {
+      s.block = pes == 3 || processes ? 2 : VECTORS;
       RUN(tg_ci_distribution_make(&s.fly, pes, &s.split));
       const tg_status status = run_pes(pes, product_on_pe, &s);
       if (status != TG_OK) printf("    %d PEs on %d GPUs: %s\n", pes, s.gpus, tg_last_error());
       right = expect(status == TG_OK, "products of several PEs") && right;
-      right = expect(s.n < 100 || s.needed[0] > 0, "PE 0 reads states of others") && right;
+      right = expect(s.n < 100 || s.needed[rank_] > 0, "states of others are read") && right;
       tg_ci_distribution_free(&s.split);
     }
   close_scene(&s);
@@ -264,8 +283,8 @@ static bool sums(void) {
   scene s = {};
   if (!open_scene(&questions[0], TG_CI_STORAGE_FLY, &s)) return false;
   s.block = 1;
-  for (s.gpus = 1; s.gpus <= 2 && s.gpus <= tg_device_count(); s.gpus++)
-    for (int pes = 2; pes <= MOST_PES; pes++) {
+  for (s.gpus = 1; s.gpus <= most_gpus(); s.gpus++)
+    for (int pes : numbers_of_pes()) {
       RUN(tg_ci_distribution_make(&s.fly, pes, &s.split));
       RUN(run_pes(pes, sums_on_pe, &s));
       tg_ci_distribution_free(&s.split);
@@ -274,18 +293,39 @@ static bool sums(void) {
   return true;
 }
 
-int main(void) {
-  if (tg_device_count() == 0) {
-    printf("skipped: %s\n", tg_device_reason());
-    return 77;
-  }
+static void all_tests() {
   for (const question& q : questions)
     for (tg_ci_storage storage : {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED, TG_CI_STORAGE_MIXED})
       report(products(&q, storage), std::string(q.input) + " " + std::to_string(q.protons) + " " +
                                         tg_ci_storage_name(storage));
   report(sums(), "sums over PEs");
-  report(failure_is_told(), "a PE that fails");
-  printf("%d passed, %d failed, on %d GPU%s\n", passed, failed, tg_device_count(),
-         tg_device_count() == 1 ? "" : "s");
-  return failed != 0;
+  /* what a failure leaves of processes is the transport's test */
+  if (!processes) report(failure_is_told(), "a PE that fails");
+  if (rank_ == 0)
+    printf("%d passed, %d failed, on %d GPU%s\n", passed, failed, tg_device_count(),
+           tg_device_count() == 1 ? "" : "s");
+}
+
+int main(int argc, char** argv) {
+  const char* why = tg_device_count() == 0 ? tg_device_reason() : NULL;
+  const bool nvshmem = argc > 1 && strcmp(argv[1], "nvshmem") == 0;
+#ifdef TG_HAVE_MPI
+  int level = 0;
+  if (nvshmem) {
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  }
+#endif
+  if (!why && nvshmem && tg_nvshmem_check() != TG_OK) why = tg_last_error();
+  if (!why && nvshmem && (processes < 2 || processes > tg_device_count() || processes > MOST_PES))
+    why = "two to five processes with a GPU each are needed";
+  if (why)
+    printf("skipped: %s\n", why);
+  else
+    all_tests();
+#ifdef TG_HAVE_MPI
+  if (nvshmem) MPI_Finalize();
+#endif
+  return why ? 77 : failed != 0;
 }

@@ -11,6 +11,7 @@
 
 #include "ci/input/input.h"
 #include "ci/solve_device.h"
+#include "device/device.h"
 
 static const uint64_t gb = 1000000000;
 
@@ -105,11 +106,52 @@ static void operators_that_do_not_fit_are_told(void** state) {
   tg_ci_input_free(&input);
 }
 
+/* What each of three PEs takes: its rows, the tables, and all of the vectors being multiplied. */
+static void several_pes_are_counted(void** state) {
+  (void)state;
+  const tg_ci_source source = {.path = "builtin:usdb"};
+  tg_ci_problem_params numbers = tg_ci_problem_defaults();
+  tg_ci_input input;
+  tg_ci_problem problem;
+  tg_ci_space* space;
+  tg_ci_need alone = {0}, shared = {0};
+  numbers.protons = numbers.neutrons = 4;
+  assert_int_equal(tg_ci_input_read(&source, 1, &input), TG_OK);
+  assert_int_equal(tg_ci_problem_make(&input, &numbers, &problem), TG_OK);
+  assert_int_equal(tg_ci_space_make(problem.h, &problem.space, &space), TG_OK);
+  tg_ci_device_room room = room_of(gb);
+  tg_ci_solve_params params = tg_ci_solve_defaults();
+  params.storage = TG_CI_STORAGE_FLY;
+  const tg_ci_device_sector sector = {
+      .room = &room, .problem = &problem, .params = &params, .space = space, .eigen = lanczos(10)};
+  assert_int_equal(tg_ci_device_sector_need(&sector, problem.h, &alone), TG_OK);
+  assert_int_equal(alone.split.pe_count, 0);
+  room.pes = 3;
+  room.gpus = 2;
+  assert_int_equal(tg_ci_device_sector_need(&sector, problem.h, &shared), TG_OK);
+  assert_true(shared.gpu.pes == 3 && shared.gpu.gpus == 2 && shared.split.pe_count == 3);
+  assert_true(shared.split.first[3] == space->dimension);
+  /* a third and a tenth of it, the sums' scratch, and x for a block of two */
+  assert_true(shared.gpu.vectors > alone.gpu.vectors / 3 + 16 * space->dimension);
+  assert_true(shared.gpu.vectors < 2 * alone.gpu.vectors / 3 + 16 * space->dimension);
+  assert_int_equal(shared.facts.pairs, alone.facts.pairs);
+  tg_ci_distribution_free(&shared.split);
+  const tg_ci_pes two = {.count = 2, .local = 2};
+  if (tg_device_count() == 0) { /* elsewhere it may be that there are three */
+    assert_int_equal(tg_ci_device_room_share(0, 3, &two, &room), TG_ERR_INPUT);
+    assert_non_null(strstr(tg_last_error(), "3 GPUs for 2 processing elements"));
+  }
+  tg_ci_space_free(space);
+  tg_ci_problem_free(&problem);
+  tg_ci_input_free(&input);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(vectors_are_counted),
       cmocka_unit_test(small_spaces_take_what_they_have),
       cmocka_unit_test(operators_that_do_not_fit_are_told),
+      cmocka_unit_test(several_pes_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

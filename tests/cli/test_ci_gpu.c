@@ -44,6 +44,11 @@ static void mistakes_are_refused(void** state) {
   } cases[] = {
       {"ci solve -i usdb --protons 2 --gpus 1", "--gpus 1", "--backend cuda"},
       {"ci solve -i usdb --protons 2 --backend cuda --gpus 0", "--gpus 0", "above 0"},
+      {"ci solve -i usdb --protons 2 --backend cuda --gpus 3 --pe 2", "--gpus 3 with --pe 2",
+       "each GPU"},
+      {"bench ci --gpus 1,two", "--gpus 1,two", "such as 1,2"},
+      {"bench ci --gpus 0", "--gpus 0", "such as 1,2"},
+      {"bench ci --case 20Ne --gpus 1,2 --plot a.svg", "--plot", "--gpus"},
       {"ci solve -i usdb --protons 2 --backend gpu", "--backend", "omp|cuda"},
       {"ci solve -i usdb --protons 2 --storage mixed", "--storage mixed", "--backend cuda"},
       {"bench ci --backend omp", "--backend omp", "bench ci-cpu"},
