@@ -2,6 +2,7 @@
 #include "ci/solve_device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/timer.h"
 #include "ci/device_exchange.h"
@@ -40,6 +41,8 @@ tg_status tg_ci_device_room_share(int device, int gpus, const tg_ci_pes* pes,
                    "%d GPUs for %d processing elements; give at least one to each GPU (--pe)", gpus,
                    pes->local);
   const int sharers = (pes->local + gpus - 1) / gpus;
+  /* as each PE's place asks for; now, as threads had better not change the environment */
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   for (int g = 0; g < gpus; g++) {
     tg_ci_device_room one;
     TG_TRY(tg_ci_device_room_query(gpus > 1 ? g : device, &one));
