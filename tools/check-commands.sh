@@ -27,6 +27,10 @@ case $(throng ci solve -i ckpot --neutrons 1 --states 1 --wave "$scratch/try.h5"
   *'without HDF5'*) hdf5= ;;
 esac
 
+# what asks for a GPU has to say so where there is none
+cuda=
+if throng info | grep -q '^ *cuda  *yes'; then cuda=yes; fi
+
 lay_out() { # NAME: a fresh folder for one document, and into it
   mkdir -p "$scratch/$1/build"
   cd "$scratch/$1"
@@ -44,19 +48,27 @@ blocks() { # LANGUAGE FILE
 }
 
 # Commands a line each (a backslash joins lines), as people would paste them, less those that are not
-# tried here: ./dev has its own test, and a benchmark takes its time.
+# tried here: ./dev has its own test, a benchmark takes its time, and where there is a GPU there may not be
+# as many as a command asks for.
 run_commands() { # FILE
   sed -e ':join' -e '/\\$/ { N; s/\\\n *//; b join' -e '}' "$1" | while IFS= read -r command; do
     case $command in
-      '' | '#'* | ./dev* | *'bench md-cpu' | *'bench md' | *'bench md --'* | *'bench motif -o'*) continue ;;
+      '' | '#'* | ./dev* | *'bench md-cpu' | *'bench md' | *'bench md --'* | *'bench ci' | *'bench ci -'* | *'bench motif -o'*) continue ;;
       *'--wave'* | *'ci transitions'*) [ "$lapack$hdf5" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
       mpirun*'ci solve'*) [ "$lapack$mpi" = yesyes ] || { echo "  skipped: $command" && continue; } ;;
       *'ci solve'*) [ -n "$lapack" ] || { echo "  skipped: $command" && continue; } ;;
       mpirun*) [ -n "$mpi" ] || { echo "  skipped: $command" && continue; } ;;
     esac
+    wanted=0
+    case $command in
+      *'--backend cuda'*)
+        [ -z "$cuda" ] || { echo "  skipped: $command" && continue; }
+        wanted=3
+        ;;
+    esac
     ran=0
     sh -e -c "$command" </dev/null >output 2>&1 || ran=$?
-    [ "$ran" -eq 0 ] || {
+    [ "$ran" -eq $wanted ] || {
       cat output
       die 1 "exit status $ran: $command"
     }

@@ -60,11 +60,15 @@ typedef struct tg_cli_md_machine {
    TG_CLI_CHOICE,                                                                                  \
    offsetof(type, machine.backend),                                                                \
    "omp|ref|cuda",                                                                                 \
-   "what computes: threads and SIMD, the plain serial reference, or GPUs (default omp)",           \
+   "what computes: threads and SIMD, the plain serial reference, or (md run alone) GPUs (default " \
+   "omp)",                                                                                         \
    false},                                                                                         \
-      {"precision",    0,                                                                          \
-       TG_CLI_CHOICE,  offsetof(type, machine.precision),                                          \
-       "mixed|double", "of pair forces; everything else is double (default mixed)",                \
+      {"precision",                                                                                \
+       0,                                                                                          \
+       TG_CLI_CHOICE,                                                                              \
+       offsetof(type, machine.precision),                                                          \
+       "mixed|double",                                                                             \
+       "of pair forces; everything else is double (default mixed, which GPUs have alone)",         \
        false},                                                                                     \
       {"pe",                                                                                       \
        0,                                                                                          \
@@ -88,8 +92,9 @@ typedef struct tg_cli_md_machine {
        TG_CLI_CHOICE,                                                                              \
        offsetof(type, machine.halo),                                                               \
        "host|stream|pulse|fused|direct",                                                           \
-       "schedule of the halo exchange; the result is the same to the last bit (default pulse, on " \
-       "GPUs direct)",                                                                             \
+       "schedule of the halo exchange; the result is the same to the last bit (default pulse; "    \
+       "steps "                                                                                    \
+       "on GPUs have direct alone so far)",                                                        \
        false},                                                                                     \
       {"deadline",                                                                                 \
        0,                                                                                          \
