@@ -86,9 +86,8 @@ void tg_cli_help_group(FILE* out, const tg_cli_table* table, const tg_cli_group*
 
 static const char OVERVIEW[] =
     "throng simulates many bodies: molecular dynamics, and configuration interaction, the levels "
-    "of "
-    "nuclei and molecules; both on the cores of one machine, over several processes, or on GPUs. "
-    "Started by an MPI launcher, its processes work on one calculation together.";
+    "of nuclei and molecules; both on the cores of one machine, over several processes, or on "
+    "GPUs. Started by an MPI launcher, its processes work on one calculation together.";
 
 /* One line per status of status.h, by way of the callback. */
 static void each_exit_code(void (*write)(FILE* out, int code, const char* text), FILE* out) {
