@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -180,8 +181,9 @@ static tg_status check(const fields* f) {
   if (f->repeats < 0 || f->repeats > TG_BENCH_CI_REPEATS)
     return tg_fail(TG_ERR_INPUT, "--repeats %d: 1 to %d, or 0 for the usual, were expected",
                    f->repeats, TG_BENCH_CI_REPEATS);
-  if (f->memory_gb != -1 && !(f->memory_gb > 0 && f->memory_gb < 1e9))
-    return tg_fail(TG_ERR_INPUT, "--memory %g: gigabytes, above 0, were expected", f->memory_gb);
+  if (!isnan(f->memory_gb) && !(f->memory_gb > 0 && f->memory_gb < 1e9))
+    return tg_fail(TG_ERR_INPUT, "--memory %g: gigabytes, above 0 and below 1e9, were expected",
+                   f->memory_gb);
   if (f->plot) TG_TRY(tg_plot_check_name(f->plot));
   return f->json_file ? tg_new_file_check(f->json_file) : TG_OK;
 }
@@ -219,7 +221,7 @@ static tg_status run(int argc, char** argv) {
               .storage = "auto",
               .threads = machine.usable_threads,
               .repeats = 0,
-              .memory_gb = -1};
+              .memory_gb = NAN};
   tg_new_file file = {0};
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
   TG_TRY(check(&f));

@@ -19,8 +19,8 @@ tg_cli_ci_options tg_cli_ci_defaults(void) {
                              .states = TG_CI_UNSET,
                              .threads = TG_CI_UNSET,
                              .pes = TG_CI_UNSET,
-                             .memory_gb = -1,
-                             .tolerance = -1,
+                             .memory_gb = NAN,
+                             .tolerance = NAN,
                              .problem = problem};
 }
 
@@ -70,9 +70,10 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
     return tg_fail(TG_ERR_INPUT, "--states %d: a number above 0 was expected", o->states);
   if (o->threads != TG_CI_UNSET && (o->threads < 1 || o->threads > 4096))
     return tg_fail(TG_ERR_INPUT, "--threads %d: a number from 1 to 4096 was expected", o->threads);
-  if (o->memory_gb != -1 && !(o->memory_gb > 0 && o->memory_gb < 1e9))
-    return tg_fail(TG_ERR_INPUT, "--memory %g: gigabytes, above 0, were expected", o->memory_gb);
-  if (o->tolerance != -1 && !(o->tolerance > 0))
+  if (!isnan(o->memory_gb) && !(o->memory_gb > 0 && o->memory_gb < 1e9))
+    return tg_fail(TG_ERR_INPUT, "--memory %g: gigabytes, above 0 and below 1e9, were expected",
+                   o->memory_gb);
+  if (!isnan(o->tolerance) && !(o->tolerance > 0))
     return tg_fail(TG_ERR_INPUT, "--tolerance %g: a number above 0 was expected", o->tolerance);
   if (o->pes != TG_CI_UNSET && o->pes < 1)
     return tg_fail(TG_ERR_INPUT,
@@ -82,8 +83,8 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
   if (o->pes != TG_CI_UNSET) solve->pes = o->pes;
   if (o->states != TG_CI_UNSET) solve->states = o->states;
   if (o->threads != TG_CI_UNSET) solve->threads = o->threads;
-  if (o->memory_gb != -1) solve->memory = (uint64_t)(1e9 * o->memory_gb);
-  if (o->tolerance != -1) solve->tolerance = o->tolerance;
+  if (!isnan(o->memory_gb)) solve->memory = (uint64_t)(1e9 * o->memory_gb);
+  if (!isnan(o->tolerance)) solve->tolerance = o->tolerance;
   for (int s = TG_CI_STORAGE_AUTO; s < TG_CI_STORAGES; s++)
     if (strcmp(o->storage, tg_ci_storage_name((tg_ci_storage)s)) == 0)
       solve->storage = (tg_ci_storage)s;

@@ -237,6 +237,8 @@ static void mistakes_are_refused(void** state) {
       {"-i usdb --neutrons 2 --threads 0", 2, "--threads 0"},
       {"-i usdb --neutrons 2 --tolerance 0", 2, "--tolerance 0"},
       {"-i usdb --neutrons 2 --memory 0", 2, "--memory 0"},
+      {"-i usdb --neutrons 2 --memory -1", 2, "--memory -1"},
+      {"-i usdb --neutrons 2 --tolerance -1", 2, "--tolerance -1"},
       {"-i usdb --protons 4 --neutrons 4 --memory 1e-4", 3, "may be used"},
       {"-i usdb --protons 4 --neutrons 4 --memory 0.03 --storage stored", 3, "--storage fly"},
       {"-i usdb --protons 2 --neutrons 2 --memory 0.0003 --storage fly", 3, "by itself"},
