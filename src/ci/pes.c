@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,6 +74,8 @@ typedef struct pe {
   const tg_ci_distribution* split;
   tg_ci_share* share;
   tg_ci_device_share* gpu; /* in its place */
+  tg_status lost;          /* why the PEs could not ask each other whether to stop */
+  char lost_words[1024];
 } pe;
 
 static tg_status multiply(void* context, int k, const double* x, double* y, size_t ld) {
@@ -109,12 +112,20 @@ static tg_status agree(void* context, tg_status status) {
   return tg_world_agree(p->world, status);
 }
 
-/* Ctrl-C may reach one process before the others. */
+/* Ctrl-C may reach one process before the others. Where one of them is gone the solver stops, too,
+ * but that is no interruption (see_loss). */
 static bool stop_asked(void* context) {
-  const pe* p = context;
+  pe* p = context;
   const tg_ci_solve_params* params = p->of->what->params;
   int64_t stop = params->interrupted(params->context);
-  return tg_world_max_int64(p->world, &stop, 1) != TG_OK || stop;
+  p->lost = tg_world_max_int64(p->world, &stop, 1);
+  if (p->lost == TG_OK) return stop;
+  snprintf(p->lost_words, sizeof p->lost_words, "%s", tg_last_error());
+  return true;
+}
+
+static tg_status see_loss(const pe* p, tg_status status) {
+  return p->lost == TG_OK ? status : tg_fail(p->lost, "%s", p->lost_words);
 }
 
 static tg_status report(void* context, const tg_eigen_progress* progress, tg_eigen_solver* solver) {
@@ -203,10 +214,10 @@ static tg_status find_states(pe* p, tg_eigen_result* result) {
   if (what->params->progress && tg_world_pe(p->world) == 0) e.progress = report;
   if (what->params->interrupted) e.interrupted = stop_asked;
   e.context = p;
-  if (!what->restart) return tg_eigen_solve(&problem, &e, result);
+  if (!what->restart) return see_loss(p, tg_eigen_solve(&problem, &e, result));
   tg_ci_restart restart = *what->restart;
   restart.world = p->world;
-  return tg_ci_restart_solve(&restart, what->sector, &problem, &e, result);
+  return see_loss(p, tg_ci_restart_solve(&restart, what->sector, &problem, &e, result));
 }
 
 static int threads_of_pe(const tg_ci_pes* pes) {

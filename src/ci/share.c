@@ -132,7 +132,10 @@ tg_status tg_ci_share_apply(tg_ci_share* s, int k, const double* x, double* y, s
 }
 
 const double* tg_ci_share_diagonal(const tg_ci_share* s) {
-  return s->stores ? s->stored.own.diagonal : s->diagonal;
+  /* of no rows any place will do, but not none: that would mean that there is no diagonal */
+  static const double no_rows = 0;
+  const double* diagonal = s->stores ? s->stored.own.diagonal : s->diagonal;
+  return diagonal ? diagonal : &no_rows;
 }
 
 tg_ci_share_facts tg_ci_share_facts_of(const tg_ci_share* s) {

@@ -36,12 +36,19 @@ static tg_status allocate(tg_eigen_solver* s) {
   return TG_ALLOCATE(states, what, &s->norms);
 }
 
-/* PEs have as many columns as the one with the least room: more rows, or less memory. */
-static tg_status least_basis_of_all(const tg_eigen_problem* problem, tg_eigen_params* params) {
-  double basis = params->basis;
+/* PEs have as many columns as the one with the least room: more rows, or less memory. Where some
+ * had another way, or no diagonal, they would wait for each other in different reductions. */
+static tg_status settle_with_all(const tg_eigen_problem* problem, tg_eigen_params* params) {
+  const double method = params->method, diagonal = problem->diagonal != NULL;
+  double least[] = {params->basis, method, -method, diagonal, -diagonal};
   if (!problem->reduce) return TG_OK;
-  TG_TRY(problem->reduce(problem->context, TG_EIGEN_MIN, &basis, 1));
-  params->basis = (int)basis;
+  TG_TRY(problem->reduce(problem->context, TG_EIGEN_MIN, least, sizeof least / sizeof *least));
+  if (least[1] != -least[2] || least[3] != -least[4])
+    return tg_fail(
+        TG_ERR_INPUT,
+        "some processing elements give the eigen-solver a diagonal, or ask for a method, "
+        "that others do not; all must, those without rows, too");
+  params->basis = (int)least[0];
   return TG_OK;
 }
 
@@ -51,7 +58,7 @@ tg_status tg_eigen_create(const tg_eigen_problem* problem, const tg_eigen_params
   tg_eigen_params resolved = *params;
   *out = NULL;
   TG_TRY(tg_eigen_agree(problem, tg_eigen_resolve(problem, &resolved)));
-  TG_TRY(least_basis_of_all(problem, &resolved));
+  TG_TRY(settle_with_all(problem, &resolved));
   tg_eigen_solver* s = NULL;
   TG_TRY(TG_ALLOCATE((size_t)1, "an eigen-solver", &s));
   s->problem = *problem;

@@ -416,6 +416,36 @@ static void a_failure_ends_all(void** state) {
   tg_ci_input_free(&input);
 }
 
+static int askers;
+
+/* One PE does not answer the question whether to stop, which another puts to it. */
+static bool falls_asleep(void* context) {
+  (void)context;
+  if (__atomic_add_fetch(&askers, 1, __ATOMIC_RELAXED) == 8) sleep(2);
+  return false;
+}
+
+static void silence_is_no_interruption(void** state) {
+  (void)state;
+  if (without_lapack()) return;
+  tg_ci_input input;
+  tg_ci_problem problem = neon(&input, -1);
+  tg_ci_spectrum spectrum;
+  tg_ci_solve_params how = usual();
+  how.interrupted = falls_asleep;
+  how.deadline_s = 0.5;
+  how.pes = 2;
+  for (int kept = 0; kept < 2; kept++) {
+    how.restart = kept ? PLACE : NULL;
+    askers = 0;
+    assert_int_equal(tg_ci_solve(&problem, &how, &spectrum), TG_ERR_MACHINE);
+    assert_non_null(strstr(tg_last_error(), "longer than the deadline"));
+  }
+  assert_int_not_equal(access(PLACE, F_OK), 0); /* of a run without a state nothing is left */
+  tg_ci_problem_free(&problem);
+  tg_ci_input_free(&input);
+}
+
 int main(int argc, char** argv) {
   under_mpi = tg_world_under_launcher();
   worlds_begin(&argc, &argv);
@@ -423,7 +453,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(products_are_those_of_one),   cmocka_unit_test(pes_without_states),
       cmocka_unit_test(only_what_is_needed_is_sent), cmocka_unit_test(a_pe_that_fails),
       cmocka_unit_test(levels_are_those_of_one),     cmocka_unit_test(numbers_may_change),
-      cmocka_unit_test(a_failure_ends_all),
+      cmocka_unit_test(a_failure_ends_all),          cmocka_unit_test(silence_is_no_interruption),
   };
   return worlds_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -95,6 +95,28 @@ static void levels(void** state) {
   expect_levels(one, count);
 }
 
+/* Most have no states, of which those of a molecule want a diagonal all the same. */
+static void more_than_there_are_rows(void** state) {
+  (void)state;
+  static const char* const words[] = {
+      "solve -i '" TG_SOURCE_DIR "/examples/molecules/lih.fcidump' --irrep 4 --states 3 --json",
+      "solve -i usdb --protons 0 --neutrons 2 --states 3 --json"};
+  static const char* const keys[] = {"energy_Ha", "energy_MeV"};
+  for (int i = 0; i < 2; i++) {
+    char line[1024];
+    double one[3];
+    expect_run("", words[i]);
+    const char* at = ci_output;
+    for (int k = 0; k < 3; k++) one[k] = ci_number(&at, keys[i]);
+    for (int stored = 0; stored < 2; stored++) {
+      snprintf(line, sizeof line, "%s --pe 40 --storage %s", words[i], stored ? "stored" : "fly");
+      expect_run("", line);
+      at = ci_output;
+      for (int k = 0; k < 3; k++) ci_close(ci_number(&at, keys[i]), one[k], 1e-8, "level");
+    }
+  }
+}
+
 /* What comes after the levels has them whole; files are written once. */
 static void results(void** state) {
   (void)state;
@@ -246,11 +268,9 @@ static int remove_folder(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(levels),
-      cmocka_unit_test(results),
-      cmocka_unit_test(check),
-      cmocka_unit_test(refusals),
-      cmocka_unit_test(goes_on_with_others),
+      cmocka_unit_test(levels),   cmocka_unit_test(more_than_there_are_rows),
+      cmocka_unit_test(results),  cmocka_unit_test(check),
+      cmocka_unit_test(refusals), cmocka_unit_test(goes_on_with_others),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -231,6 +231,7 @@ typedef struct member {
   team* all;
   int pe;
   size_t n, first;
+  const double* diagonal;
 } member;
 
 static tg_status team_reduce(void* context, tg_eigen_reduction what, double* values, size_t count) {
@@ -277,13 +278,14 @@ static void* team_main(void* context) {
                                     .first = m->first,
                                     .context = m,
                                     .apply = team_apply,
+                                    .diagonal = m->diagonal,
                                     .reduce = team_reduce};
   tg_eigen_params params = tg_eigen_defaults();
   params.states = 3;
   params.tolerance = 1e-6;
   params.threads = 1;
-  if (tg_eigen_solve(&problem, &params, &m->all->results[m->pe]) != TG_OK) return m;
-  return NULL;
+  if (tg_eigen_solve(&problem, &params, &m->all->results[m->pe]) == TG_OK) return NULL;
+  return strstr(tg_last_error(), "that others do not") ? context : (void*)m->all;
 }
 
 static tg_status alone_apply(void* context, int k, const double* x, double* y, size_t ld) {
@@ -301,7 +303,8 @@ static void slices_of_rows(void** state) {
   (void)state;
   team* all = calloc(1, sizeof *all);
   pthread_barrier_init(&all->barrier, NULL, PES);
-  member members[PES] = {{all, 0, 701, 0}, {all, 1, 0, 701}, {all, 2, ROWS - 701, 701}};
+  member members[PES] = {
+      {all, 0, 701, 0, NULL}, {all, 1, 0, 701, NULL}, {all, 2, ROWS - 701, 701, NULL}};
   pthread_t threads[PES];
   for (int pe = 0; pe < PES; pe++)
     assert_int_equal(pthread_create(&threads[pe], NULL, team_main, &members[pe]), 0);
@@ -334,10 +337,33 @@ static void slices_of_rows(void** state) {
   free(all);
 }
 
+/* The one without rows has no diagonal: refused by all, rather than waiting for each other. */
+static void a_diagonal_too_few(void** state) {
+  (void)state;
+  team* all = calloc(1, sizeof *all);
+  double diagonal[ROWS];
+  for (size_t i = 0; i < ROWS; i++) diagonal[i] = 0.01 * (double)i;
+  pthread_barrier_init(&all->barrier, NULL, PES);
+  member members[PES] = {{all, 0, 701, 0, diagonal},
+                         {all, 1, 0, 701, NULL},
+                         {all, 2, ROWS - 701, 701, diagonal + 701}};
+  pthread_t threads[PES];
+  for (int pe = 0; pe < PES; pe++)
+    assert_int_equal(pthread_create(&threads[pe], NULL, team_main, &members[pe]), 0);
+  for (int pe = 0; pe < PES; pe++) {
+    void* failed;
+    pthread_join(threads[pe], &failed);
+    assert_ptr_equal(failed, &members[pe]);
+  }
+  pthread_barrier_destroy(&all->barrier);
+  free(all);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parameters),         cmocka_unit_test(bad_operators),
-      cmocka_unit_test(inexact_operators),  cmocka_unit_test(failures_are_passed_on),
-      cmocka_unit_test(memory_is_foretold), cmocka_unit_test(slices_of_rows)};
+      cmocka_unit_test(a_diagonal_too_few),     cmocka_unit_test(parameters),
+      cmocka_unit_test(bad_operators),          cmocka_unit_test(inexact_operators),
+      cmocka_unit_test(failures_are_passed_on), cmocka_unit_test(memory_is_foretold),
+      cmocka_unit_test(slices_of_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
