@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ci/restart.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -87,7 +90,9 @@ static tg_status write_text(const tg_ci_problem* p, const char* path, const fact
 
 static tg_status check_text(const tg_text_file* file, const char* path, const facts* f) {
   if (file->line_count == 0 || strcmp(file->lines[0], title) != 0)
-    return tg_fail(TG_ERR_INPUT, "%s: is no restart file of throng ci (its first line is not '%s')",
+    return tg_fail(TG_ERR_INPUT,
+                   "%s: is no restart file of throng ci (its first line is not '%s'); give another "
+                   "name",
                    path, title);
   for (int i = 0; i < f->count; i++) {
     const fact* here = &f->list[i];
@@ -126,11 +131,40 @@ static tg_status state_path(const tg_ci_problem* p, const char* path, unsigned s
   return TG_OK;
 }
 
+/* Two runs would take each other's states for their own. File systems without locks are trusted. */
+static tg_status lock_text(const char* path, int* lock) {
+  *lock = open(path, O_RDONLY | O_CLOEXEC);
+  if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return TG_OK;
+  close(*lock);
+  *lock = -1;
+  return tg_fail(TG_ERR_INPUT,
+                 "%s: another run is keeping its states there; wait for its end, or give another "
+                 "name",
+                 path);
+}
+
+static bool has_states(const tg_ci_problem* problem, const char* path) {
+  char state[PATH_SIZE];
+  for (size_t s = 0; s < problem->sector_count; s++)
+    for (int round = 0; round < TG_CI_RESTART_ROUNDS; round++)
+      if (state_path(problem, path, problem->sectors[s], round, state) == TG_OK &&
+          tg_path_exists(state))
+        return true;
+  return false;
+}
+
+void tg_ci_restart_end(tg_ci_restart* restart) {
+  if (restart->lock < 0) return;
+  if (!restart->goes_on && !has_states(restart->problem, restart->path)) unlink(restart->path);
+  close(restart->lock);
+  restart->lock = -1;
+}
+
 tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, double interval_s,
                               int states, bool look, tg_ci_restart* out) {
   facts f = {0};
   char state[PATH_SIZE];
-  *out = (tg_ci_restart){.problem = problem, .path = path, .interval_s = interval_s};
+  *out = (tg_ci_restart){.problem = problem, .path = path, .interval_s = interval_s, .lock = -1};
   out->digest = describe(problem, states, &f);
   if (!look) return TG_OK;
   out->goes_on = tg_path_exists(path);
@@ -139,7 +173,7 @@ tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, do
     TG_TRY(tg_text_file_read(path, &file));
     const tg_status status = check_text(&file, path, &f);
     tg_text_file_free(&file);
-    return status;
+    return status == TG_OK ? lock_text(path, &out->lock) : status;
   }
   for (size_t s = 0; s < problem->sector_count; s++) {
     TG_TRY(state_path(problem, path, problem->sectors[s], 0, state));
@@ -150,7 +184,8 @@ tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, do
           "give another name",
           state, path);
   }
-  return write_text(problem, path, &f);
+  TG_TRY(write_text(problem, path, &f));
+  return lock_text(path, &out->lock);
 }
 
 void tg_ci_restart_remove(const tg_ci_problem* problem, const char* path) {

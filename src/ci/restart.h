@@ -25,16 +25,22 @@ typedef struct tg_ci_restart {
    * the interval. NULL: nobody. */
   void (*warn)(void* context, const char* words);
   void* context;
+  int lock;        /* on the file, while it is this run's; -1: none */
   tg_world* world; /* of the PEs that share a sector; the first decides. NULL: one */
 } tg_ci_restart;
 
 /** Looks for the file, or with look false, for a process that is not the first of several, at the
  * problem alone: the caller then sets goes_on. There: checks that it is of this problem
- * (TG_ERR_INPUT says what differs). Not there: writes it. states: asked for in each sector. */
+ * (TG_ERR_INPUT says what differs). Not there: writes it. TG_ERR_INPUT where another run is keeping
+ * its states there. states: asked for in each sector. */
 tg_status tg_ci_restart_begin(const tg_ci_problem* problem, const char* path, double interval_s,
                               int states, bool look, tg_ci_restart* out);
 
 enum { TG_CI_RESTART_ROUNDS = 6 };
+
+/** Once begin has been called, whatever came of it: others may have the file. One that this run
+ * wrote is removed where no state has come to lie beside it. */
+void tg_ci_restart_end(tg_ci_restart* restart);
 
 /** tg_eigen_solve for a sector (and round), from its saved state where there is one. Collective
  * over the PEs of restart's world. */

@@ -386,7 +386,7 @@ static tg_status solve_all(tg_ci_run* r, tg_ci_spectrum* out) {
   size_t room = 0;
   TG_TRY(check_states(problem, r->params, &room));
   TG_TRY(tg_ci_run_find_gpu(r));
-  TG_TRY(begin_restart(r));
+  TG_TRY_GOTO(begin_restart(r), failed);
   TG_TRY_GOTO(TG_ALLOCATE(problem->sector_count, "sectors", &spectrum.sectors), failed);
   spectrum.sector_count = problem->sector_count;
   TG_TRY_GOTO(TG_ALLOCATE(room, "levels", &spectrum.levels), failed);
@@ -396,8 +396,10 @@ static tg_status solve_all(tg_ci_run* r, tg_ci_spectrum* out) {
     qsort(spectrum.levels, spectrum.level_count, sizeof *spectrum.levels, by_energy);
   spectrum.seconds = tg_time_now() - start;
   *out = spectrum;
+  if (r->params->restart) tg_ci_restart_end(&r->restart);
   return TG_OK;
 failed:
+  if (r->params->restart) tg_ci_restart_end(&r->restart);
   tg_ci_spectrum_free(&spectrum);
   return status;
 }

@@ -164,13 +164,55 @@ static void full_disk(void** state) {
   char line[2048];
   /* no file may grow beyond 4 KiB: the text fits, a state does not */
   snprintf(line, sizeof line,
-           "trap '' XFSZ; ulimit -f 8; cd '%s' && '%s' ci solve " MAGNESIUM
+           "ulimit -f 8; cd '%s' && '%s' ci solve " MAGNESIUM
            " --restart full --checkpoint 1e-9 >full.log 2>&1",
            folder, TG_PROGRAM);
   assert_int_equal(system(line), 0);
   const char* log = scratch_read(scratch_path(folder, "full.log"));
   assert_non_null(strstr(log, "Warning: "));
   assert_non_null(strstr(log, "excitation"));
+}
+
+/* The second would take the first one's states away. */
+static void two_at_once(void** state) {
+  (void)state;
+  const pid_t child = start(MAGNESIUM " --states 40", "twice");
+  wait_for("twice.parity+", child);
+  kill(child, SIGSTOP);
+  char line[2048];
+  snprintf(line, sizeof line,
+           "cd '%s' && '%s' ci solve " MAGNESIUM " --states 40 --restart twice >second.log 2>&1",
+           folder, TG_PROGRAM);
+  const int ended = system(line);
+  kill(child, SIGCONT);
+  kill(child, SIGINT);
+  const int of_first = finish(child);
+  const char* log = scratch_read(scratch_path(folder, "second.log"));
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 2 ||
+      !strstr(log, "another run is keeping its states there"))
+    fail_msg("%d: %s", ended, log);
+  assert_int_equal(WEXITSTATUS(of_first), 130);
+  assert_true(is_there("twice"));
+  assert_true(is_there("twice.parity+"));
+}
+
+/* Of a run that failed before it had a state nothing stands in the next one's way. */
+static void failed_at_once(void** state) {
+  (void)state;
+  const int ended = finish(start(MAGNESIUM " --states 30 --memory 0.0001", "early"));
+  assert_true(WIFEXITED(ended));
+  assert_int_equal(WEXITSTATUS(ended), 3);
+  assert_false(is_there("early"));
+  char line[2048];
+  snprintf(line, sizeof line,
+           "cd '%s' && '%s' ci solve " MAGNESIUM
+           " --states 1000 --storage fly --memory 0.1 --restart early >early.log 2>&1",
+           folder, TG_PROGRAM);
+  const int second = system(line);
+  assert_int_equal(WEXITSTATUS(second), 3);
+  const char* log = scratch_read(scratch_path(folder, "early.log"));
+  if (!strstr(log, "eigen-solver needs")) fail_msg("%s", log);
+  assert_false(is_there("early"));
 }
 
 /* ---- what is refused ---- */
@@ -227,6 +269,7 @@ int main(void) {
       cmocka_unit_test(uninterrupted),  cmocka_unit_test(interrupted),
       cmocka_unit_test(killed),         cmocka_unit_test(second_sector),
       cmocka_unit_test(other_problems), cmocka_unit_test(full_disk),
+      cmocka_unit_test(two_at_once),    cmocka_unit_test(failed_at_once),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
