@@ -107,6 +107,17 @@ tg_status tg_folder_make(const char* path) {
   return TG_OK;
 }
 
+tg_status tg_folder_lock(const char* path, int* lock) {
+  *lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return TG_OK;
+  close(*lock);
+  *lock = -1;
+  return tg_fail(TG_ERR_INPUT,
+                 "%s: another run is writing into this folder; wait for its end, or choose another "
+                 "folder (-o)",
+                 path);
+}
+
 tg_status tg_file_keep_copy(const char* path) {
   struct stat info;
   if (lstat(path, &info) != 0) return TG_OK;

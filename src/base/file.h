@@ -23,6 +23,10 @@ bool tg_folder_has_entries(const char* path);
 /** Makes a folder and its parents; fine if it is there. TG_ERR_INPUT where it cannot be made or
  * written. */
 tg_status tg_folder_make(const char* path);
+/** Makes this process the only one that writes into a folder that is there, until it closes *lock
+ * (a descriptor) or ends. TG_ERR_INPUT where another run is. File systems without locks say so, and
+ * are trusted: *lock is then -1, or holds nothing. */
+tg_status tg_folder_lock(const char* path, int* lock);
 /** If path exists, renames it to "path.N" with the smallest free N >= 1. */
 tg_status tg_file_keep_copy(const char* path);
 

@@ -28,6 +28,8 @@ tg_status tg_interrupt_install(void) {
   action.sa_handler = on_signal;
   /* reset: the second one has its usual effect; restart: a write in progress is not torn */
   action.sa_flags = (int)((unsigned)SA_RESETHAND | (unsigned)SA_RESTART);
+  if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
+    return tg_fail(TG_ERR_MACHINE, "signal %d cannot be ignored: %s", SIGXFSZ, strerror(errno));
   const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
     struct sigaction before;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ci_output.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,19 +86,6 @@ static tg_status check_names(const tg_cli_ci_outputs* out) {
   return TG_OK;
 }
 
-/* One run at a time writes into a folder; the lock goes with the process. File systems without
- * locks say so, and are trusted. */
-static tg_status lock_folder(const char* folder, tg_cli_ci_outputs* out) {
-  out->folder_lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (out->folder_lock < 0 || flock(out->folder_lock, LOCK_EX | LOCK_NB) == 0 ||
-      errno != EWOULDBLOCK)
-    return TG_OK;
-  return tg_fail(TG_ERR_INPUT,
-                 "%s: another run is writing into this folder; wait for its end, or choose another "
-                 "folder (-o)",
-                 folder);
-}
-
 /* Results of an earlier run are refused without force; a log without results, as an interrupted run
  * leaves it, is gone on with. *results: there are some. */
 static tg_status check_earlier(bool force, const tg_cli_ci_outputs* out, bool* results) {
@@ -126,7 +110,7 @@ static tg_status open_folder(const tg_cli_ci_output_options* o, tg_cli_ci_output
   const char* all[FILES];
   bool results;
   TG_TRY(tg_folder_make(o->folder));
-  TG_TRY(lock_folder(o->folder, out));
+  TG_TRY(tg_folder_lock(o->folder, &out->folder_lock));
   TG_TRY(check_earlier(o->force, out, &results));
   TG_TRY(check_names(out));
   list_files(out, all);

@@ -112,8 +112,8 @@ static tg_status parse_lists(const char* text, tg_md_job* job) {
                    job->prune_interval > 0 && job->prune_interval < job->nstlist)))
     return TG_OK;
   return tg_fail(TG_ERR_INPUT,
-                 "--lists %s: steps between pair searches, and between prunings, such as 80/6, or "
-                 "one number, were expected",
+                 "--lists %s: steps between pair searches and, fewer, between prunings, such as "
+                 "80/6, or one number, were expected",
                  text);
 }
 

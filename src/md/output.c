@@ -18,6 +18,7 @@ struct tg_output {
   FILE* files[TG_OUTPUT_COUNT];
   char paths[TG_OUTPUT_COUNT][PATH_SIZE];
   tg_output_marks sums;
+  int lock; /* of the folder */
 };
 
 const char* tg_output_name(int file) {
@@ -130,6 +131,7 @@ static tg_status check_length(const char* path, long long size) {
 
 static tg_status open_files(tg_output* output, int force, const tg_output_marks* marks) {
   TG_TRY(tg_folder_make(output->folder));
+  TG_TRY(tg_folder_lock(output->folder, &output->lock));
   if (!marks) TG_TRY(make_room(output, force));
   for (int i = 0; i < TG_OUTPUT_COUNT; i++)
     TG_TRY(tg_path_join(output->folder, tg_output_name(i), output->paths[i], PATH_SIZE));
@@ -152,6 +154,7 @@ tg_status tg_output_open(const char* folder, const tg_md_system* system, int for
   tg_output* output = NULL;
   TG_TRY(TG_ALLOCATE(1, "output", &output));
   output->system = system;
+  output->lock = -1;
   tg_status status = tg_path_join("", folder, output->folder, sizeof output->folder);
   if (status == TG_OK) status = open_files(output, force, continue_marks);
   if (status != TG_OK) {
@@ -173,6 +176,7 @@ tg_status tg_output_close(tg_output** pointer) {
     tg_status status = tg_file_close(&output->files[i], output->paths[i]);
     if (first == TG_OK) first = status;
   }
+  if (output->lock >= 0) close(output->lock);
   tg_free(output);
   *pointer = NULL;
   return first;

@@ -46,7 +46,8 @@ bool tg_output_is_own(const char* folder, const char* path);
 
 /** Opens the files that this run needs. continue_marks NULL: a new run; a folder that holds an
  * earlier run is refused (TG_ERR_INPUT), or with force its files are kept as numbered copies. Not
- * NULL: files are cut back to those sizes and extended. */
+ * NULL: files are cut back to those sizes and extended. Until it is closed no other run may open
+ * the folder (TG_ERR_INPUT). */
 tg_status tg_output_open(const char* folder, const tg_md_system* system, int force,
                          const tg_output_marks* continue_marks, tg_output** out);
 /** Writes what is buffered, closes. First error is reported; *output becomes NULL. */

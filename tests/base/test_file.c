@@ -156,6 +156,36 @@ static void only_one_writes_a_file(void** state) {
   assert_false(tg_path_exists(part));
 }
 
+static void only_one_writes_into_a_folder(void** state) {
+  (void)state;
+  int first, second, of_a_child[2];
+  assert_int_equal(tg_folder_lock(folder, &first), TG_OK);
+  assert_true(first >= 0);
+  assert_int_equal(tg_folder_lock(folder, &second), TG_ERR_INPUT);
+  assert_non_null(strstr(tg_last_error(), "another run is writing into this folder"));
+  assert_int_equal(second, -1);
+  close(first);
+  /* a process that is killed leaves none behind */
+  assert_int_equal(pipe(of_a_child), 0);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    const char done = tg_folder_lock(folder, &second) == TG_OK;
+    (void)!write(of_a_child[1], &done, 1);
+    for (;;) pause();
+  }
+  char done = 0;
+  assert_int_equal(read(of_a_child[0], &done, 1), 1);
+  assert_true(done);
+  assert_int_equal(tg_folder_lock(folder, &first), TG_ERR_INPUT);
+  kill(child, SIGKILL);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(tg_folder_lock(folder, &first), TG_OK);
+  close(first);
+  close(of_a_child[0]);
+  close(of_a_child[1]);
+}
+
 /* One opens it and gives it its name, others write parts of it meanwhile. */
 static void a_file_of_several_writers(void** state) {
   (void)state;
@@ -270,6 +300,7 @@ int main(void) {
       cmocka_unit_test(copies_are_numbered),
       cmocka_unit_test(a_file_appears_whole_or_not_at_all),
       cmocka_unit_test(only_one_writes_a_file),
+      cmocka_unit_test(only_one_writes_into_a_folder),
       cmocka_unit_test(a_file_of_several_writers),
       cmocka_unit_test(writers_in_turns_leave_it_whole),
       cmocka_unit_test(a_link_is_followed),

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #define EXAMPLE TG_SOURCE_DIR "/examples/ethanol-water/"
@@ -355,11 +356,57 @@ static void an_earlier_run_stays_untouched(void** state) {
   assert_int_equal(failures, 0);
 }
 
+/* Neither with --force, which would rename the files that another run is writing, nor with
+ * --continue, which would cut them. */
+static void a_folder_has_one_writer(void** state) {
+  (void)state;
+  static char before[1 << 14], after[1 << 14], err[1 << 14];
+  static const char* const options[] = {"", "--force", "--continue"};
+  char command[1024];
+  failures = 0;
+  pristine();
+  snprintf(command, sizeof command,
+           "rm -rf out; sed -i 's/^nsteps.*/nsteps = 20/' rf.mdp && '%s' md run -c conf.gro -p "
+           "topol.top -f rf.mdp -o out --threads 1 && sed -i 's/^nsteps.*/nsteps = 40/' rf.mdp",
+           TG_PROGRAM);
+  assert_int_equal(shell(command, before, err, sizeof before), 0);
+  assert_int_equal(shell(fingerprint, before, err, sizeof before), 0);
+  int lock;
+  assert_int_equal(tg_folder_lock("out", &lock), TG_OK);
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    snprintf(command, sizeof command,
+             "'%s' md run -c conf.gro -p topol.top -f rf.mdp -o out --threads 1 %s", TG_PROGRAM,
+             options[i]);
+    check_refusal(options[i], command, "out: ", "another run is writing into this folder");
+    assert_int_equal(shell(fingerprint, after, err, sizeof after), 0);
+    assert_string_equal(before, after);
+  }
+  close(lock);
+  assert_int_equal(shell(command, after, err, sizeof after), 0); /* --continue, the last */
+  assert_int_equal(failures, 0);
+}
+
+/* As on a full disk; the signal that comes with it does not kill. */
+static void a_file_too_large_is_no_crash(void** state) {
+  (void)state;
+  static char out[1 << 14], err[1 << 14];
+  char command[1024];
+  pristine();
+  snprintf(command, sizeof command,
+           "sed -i 's/^nsteps.*/nsteps = 400/;s/^nstxout-comp.*/nstxout-compressed = 1/' rf.mdp && "
+           "ulimit -f 600 && '%s' md run -c conf.gro -p topol.top -f rf.mdp -o full --threads 1",
+           TG_PROGRAM);
+  const int code = shell(command, out, err, sizeof out);
+  if (code != 3 || !strstr(err, "full/traj.xtc")) fail_msg("%d: %s", code, err);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bad_input_is_refused_and_nothing_is_written),
       cmocka_unit_test(constraint_groups_too_large_are_refused),
       cmocka_unit_test(an_earlier_run_stays_untouched),
+      cmocka_unit_test(a_folder_has_one_writer),
+      cmocka_unit_test(a_file_too_large_is_no_crash),
   };
   return cmocka_run_group_tests_name("bad input", tests, set_up, tear_down);
 }
