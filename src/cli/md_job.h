@@ -93,7 +93,7 @@ typedef struct tg_cli_md_machine {
        offsetof(type, machine.halo),                                                               \
        "host|stream|pulse|fused|direct",                                                           \
        "schedule of the halo exchange; the result is the same to the last bit (default pulse; "    \
-       "steps on GPUs have direct alone so far)",                                                  \
+       "steps on GPUs direct; stream is for GPUs alone)",                                          \
        false},                                                                                     \
       {"deadline",                                                                                 \
        0,                                                                                          \

@@ -47,6 +47,8 @@ typedef struct tg_device_md_params {
   int domains[3];      /* that the box is cut into along each edge; 0: 1 */
   int card_count;      /* GPUs 0 to card_count - 1 share them in blocks; 0 or 1: `device` has all */
   tg_world* world;     /* of transport nvshmem: a GPU for each PE, in place of these; or NULL */
+  const char* halo;    /* host, stream, pulse, fused, direct: how positions of several domains are
+                          exchanged; NULL: direct */
   double deadline_s;   /* a GPU that waits longer for another gives up; 0: 60 */
 } tg_device_md_params;
 

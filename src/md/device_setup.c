@@ -10,6 +10,7 @@ static void list_params(const tg_device_setup* s, tg_device_md_params* out) {
   out->device = s->device;
   if (s->devices) {
     out->card_count = s->devices->card_count;
+    out->halo = s->devices->halo;
     memcpy(out->domains, s->devices->grid, sizeof out->domains);
   }
   out->world = s->world;

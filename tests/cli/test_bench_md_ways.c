@@ -53,6 +53,7 @@ static void schedules_are_of_several_domains(void** state) {
   (void)state;
   expect_ways("1,2", NULL, "direct", "1:0:- 2:0:direct");
   expect_ways("1", "2,1", "direct", "1:2:direct 1:1:-");
+  expect_ways("1,2", NULL, "all", "1:0:- 2:0:host 2:0:stream 2:0:pulse 2:0:fused 2:0:direct");
 }
 
 static void what_cannot_be_is_refused(void** state) {

@@ -202,7 +202,6 @@ static const bad_case cases[] = {
     {NULL, NULL, NULL, "--backend cuda --gpus 2 --pe 1x1x3", "3 domains on 2 GPUs: ", "4 say"},
     {NULL, NULL, NULL, "--backend cuda --pe 3x3x3", "27 domains: ", "at most 16"},
     {NULL, NULL, NULL, "--backend cuda --transport mpi", "transport \"mpi\": ", "nvshmem"},
-    {NULL, NULL, NULL, "--backend cuda --halo pulse", "halo \"pulse\": ", "direct"},
     {NULL, NULL, NULL, "--halo stream", "halo \"stream\": ", "host, pulse, fused or direct"},
     {NULL, NULL, NULL, "--transport nvshmem", "transport \"nvshmem\": ", "the backend cuda"},
     {NULL, NULL, NULL, "--backend cuda --precision double", "precision \"double\": ", "omp"},

@@ -77,12 +77,23 @@ words="--gpus 2 --pe 2x2x1" run four 0 "$program"
 same one two
 same two again
 same four-on-one four
+for halo in host stream pulse fused; do
+  words="--pe 2x2x1 --halo $halo" run "$halo-on-one" 0 "$program"
+  words="--gpus 2 --pe 2x2x1 --halo $halo" run "$halo" 0 "$program"
+  same four-on-one "$halo-on-one"
+  same four "$halo"
+done
 processes=
 if "$program" info | grep -q '^ *\(Transports\)\? *nvshmem *yes'; then processes=1; fi
 if [ -n "$processes" ] && command -v mpirun >/dev/null 2>&1; then
   # shellcheck disable=SC2086 # a list of words
   words="--pe 2x1x1" run processes 0 $launch "$program"
   same one processes
+  for halo in host stream pulse fused; do
+    # shellcheck disable=SC2086 # a list of words
+    words="--pe 2x2x1 --halo $halo" run "$halo-processes" 0 $launch "$program"
+    same four "$halo-processes"
+  done
 else
   echo "processes with a GPU each are not tried: there is no transport nvshmem, or no mpirun"
 fi

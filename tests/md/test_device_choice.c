@@ -90,6 +90,23 @@ static void what_does_not_fit_is_refused(void** state) {
   expect_refusal(job, 1, "the backend omp uses none");
 }
 
+static void gpus_have_all_schedules(void** state) {
+  (void)state;
+  static const char* const names[] = {"host", "stream", "pulse", "fused", "direct"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    tg_device_choice choice;
+    tg_md_job job = job_of(2, 0, 0, 0, 0);
+    job.halo = names[i];
+    assert_int_equal(tg_device_choice_check(&job), TG_OK);
+    assert_int_equal(tg_device_choose(&job, cube, 1, &choice), TG_OK);
+    assert_string_equal(choice.halo, names[i]);
+  }
+  tg_md_job job = job_of(0, 0, 0, 0, 0);
+  job.backend = "omp";
+  job.halo = "stream";
+  expect_refusal(job, 1, "halo \"stream\"");
+}
+
 static void processes_get_the_transport_of_gpus(void** state) {
   (void)state;
   tg_md_job job = job_of(2, 0, 0, 0, 0);
@@ -108,6 +125,7 @@ int main(void) {
       cmocka_unit_test(a_domain_for_each_gpu_is_a_slab),
       cmocka_unit_test(several_domains_have_little_halo),
       cmocka_unit_test(what_does_not_fit_is_refused),
+      cmocka_unit_test(gpus_have_all_schedules),
       cmocka_unit_test(processes_get_the_transport_of_gpus),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "device/device.h"
 
 enum {
-  FLAG_BYTES = TG_MD_FLAG_KINDS * TG_MD_MOST_CARDS * TG_MD_FLAG_BYTES,
+  FLAG_BYTES = TG_MD_FLAG_ALL * TG_MD_MOST_CARDS * TG_MD_FLAG_BYTES,
   HEAD_BYTES = FLAG_BYTES + 256 /* abort, claim: a line each */
 };
 static_assert(HEAD_BYTES % 256 == 0, "the caller's part is aligned");
@@ -31,9 +31,10 @@ struct tg_md_peers {
 };
 
 static const char* kind_name(uint64_t kind) {
-  static const char* const names[] = {"positions of a step", "atoms for a search", "halo places",
-                                      "sums of energies", "part of a frame"};
-  return kind < TG_MD_FLAG_KINDS ? names[kind] : "flag";
+  static const char* const names[] = {
+      "positions of a step", "atoms for a search", "halo places",       "sums of energies",
+      "part of a frame",     "positions along z",  "positions along y", "positions along x"};
+  return kind < TG_MD_FLAG_ALL ? names[kind] : "flag";
 }
 
 static tg_status open_world(tg_md_peers* p, tg_world* world) {
@@ -156,6 +157,7 @@ void tg_md_peers_close(tg_md_peers** peers) {
 }
 
 int tg_md_peers_card_count(const tg_md_peers* p) { return p->card_count; }
+tg_world* tg_md_peers_world(const tg_md_peers* p) { return p->world; }
 int tg_md_peers_first(const tg_md_peers* p) { return p->first; }
 int tg_md_peers_own_count(const tg_md_peers* p) { return p->cards.count; }
 

@@ -47,7 +47,10 @@ enum {
   TG_MD_FLAG_PLAN,   /* where halo atoms are to go */
   TG_MD_FLAG_SUMS,   /* sums of energies */
   TG_MD_FLAG_FRAME,  /* a frame's part */
-  TG_MD_FLAG_KINDS
+  TG_MD_FLAG_KINDS,
+  /* where positions are sent in stages (stages.cuh); numbered as TG_MD_FLAG_X */
+  TG_MD_FLAG_STAGE = TG_MD_FLAG_KINDS,
+  TG_MD_FLAG_ALL = TG_MD_FLAG_STAGE + 3
 };
 
 /** In memory of the host, written by the card's kernels. */
@@ -91,6 +94,8 @@ void tg_md_peers_close(tg_md_peers** peers);
 int tg_md_peers_card_count(const tg_md_peers* peers);
 int tg_md_peers_first(const tg_md_peers* peers);
 int tg_md_peers_own_count(const tg_md_peers* peers);
+/** Of processes with a card each, or NULL. */
+tg_world* tg_md_peers_world(const tg_md_peers* peers);
 /** Of a card of this process. */
 int tg_md_peers_device(const tg_md_peers* peers, int card);
 cudaStream_t tg_md_peers_stream(const tg_md_peers* peers, int card);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arrays of a tg_device_md: making them, filling them, reading them. */
-#include "md/cuda/state.cuh"
+#include "md/cuda/stages.cuh"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,6 +83,22 @@ static void carve_domain(tg_md_view* v, int turns, room* r) {
   carve(r, 1, &v->totals);
 }
 
+/* Of schedules other than direct: behind all the rest. */
+static void carve_stages(tg_device_md* md, room* r) {
+  tg_md_stages* s = &md->stages;
+  const size_t room = tg_md_stages_room(&md->views.item[0]);
+  const bool mail = !tg_md_has_graphs(md);
+  if (!tg_md_is_staged(md)) return;
+  s->room = (uint32_t)room;
+  carve(r, 1, &s->messages);
+  carve(r, TG_STAGES, &s->blocks_done);
+  for (int d = 0; d < md->domain_count; d++) carve(r, room, &s->entry[d]); /* cleared at once */
+  for (int d = 0; d < md->domain_count; d++) {
+    carve(r, mail ? room : 0, &s->sent[d]);
+    carve(r, mail ? room : 0, &s->mail[d]);
+  }
+}
+
 /* All cards' windows are alike. */
 static void carve_all(tg_device_md* md, room* r, const tg_device_md_params* p) {
   carve_card(md, r, p);
@@ -93,6 +109,7 @@ static void carve_all(tg_device_md* md, room* r, const tg_device_md_params* p) {
     carve_domain(v, md->card_count > 1 ? 2 : 1, r);
     md->x[d] = v->x;
   }
+  carve_stages(md, r);
 }
 
 static void choose_constants(tg_device_md* md, const tg_device_md_params* p) {
@@ -205,6 +222,7 @@ static tg_status fill_window(tg_device_md* md, const tg_device_md_params* p) {
   tg_md_take_turn(md, 0);
   TG_TRY(tg_md_select(md));
   TG_TRY(fill_tables(md, p));
+  if (tg_md_is_staged(md)) TG_TRY(tg_md_prepare_exchange(md));
   return tg_md_prepare_forces(md);
 }
 
@@ -232,6 +250,7 @@ static tg_status create_card(tg_md_peers* peers, int card, const tg_device_md_pa
   md->card_count = tg_md_peers_card_count(peers);
   const char* order = getenv("TG_MD_ORDER");
   md->order = order && strcmp(order, "blocks") == 0 ? TG_MD_BY_BLOCKS : TG_MD_BY_ROWS;
+  TG_TRY(tg_md_schedule_of(params->halo, &md->schedule));
   md->device = tg_md_peers_device(peers, card);
   md->stream = tg_md_peers_stream(peers, card);
   md->views.item[0].atom_count = (uint32_t)params->atom_count;

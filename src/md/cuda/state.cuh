@@ -24,6 +24,7 @@
 #include "device/cuda/check.h"
 #include "md/cuda/peers.cuh"
 #include "md/device_md.h"
+#include "md/device_stages.h"
 
 enum {
   TG_MD_CLUSTER = 8,          /* atoms */
@@ -192,6 +193,22 @@ typedef struct tg_md_step_arrays {
   int* frame_f; /* [atom_count][3] units */
 } tg_md_step_arrays;
 
+/** How positions are exchanged (stages.cuh). */
+enum { TG_MD_DIRECT, TG_MD_HOST, TG_MD_STREAM, TG_MD_PULSE, TG_MD_FUSED };
+
+/** A kernel's parameter, of exchanges other than `direct`. */
+typedef struct tg_md_stages {
+  tg_stages_messages* messages;
+  uint32_t* blocks_done;        /* [TG_STAGES] of an exchange under way */
+  uint32_t room;                /* entries, and words of mail, of a domain */
+  uint32_t stamped;             /* leaves a stamp */
+  uint4* x[TG_MD_MOST_DOMAINS]; /* where each has positions by slot, as this card reaches it */
+  /* of the card's own domains; in its window */
+  tg_stages_entry* entry[TG_MD_DOMAINS]; /* [room] */
+  uint4* sent[TG_MD_DOMAINS]; /* host and stream: [room] messages to others, as entries */
+  uint4* mail[TG_MD_DOMAINS]; /* [room] messages from others */
+} tg_md_stages;
+
 /** One card; a handle is the first of this process, and the others follow. */
 struct tg_device_md {
   int device, domain_count; /* its own domains */
@@ -199,6 +216,9 @@ struct tg_device_md {
   cudaStream_t stream;      /* the cards' */
   void* memory;             /* its window, for all arrays */
   tg_md_step_arrays steps;
+  int schedule;            /* TG_MD_DIRECT and the like */
+  tg_md_stages stages;     /* of the others; x: see tg_md_stages_now */
+  unsigned fused_blocks;   /* of a domain */
   int order;               /* TG_MD_BY_ROWS or BY_BLOCKS, of many domains */
   bool stamped;            /* what is queued next leaves stamps */
   uint4* x[TG_MD_DOMAINS]; /* of each domain, for even turns; those for odd ones follow */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a tg_device_step: memory, the start, and what is read back. */
+#include "md/cuda/stages.cuh"
 #include "md/cuda/step_host.cuh"
 
 #include <math.h>
@@ -149,6 +150,7 @@ static tg_status allocate(tg_device_step* p, const tg_device_step_params* params
   TG_TRY(allocate_shared(TG_STEP_RECORDS, &p->record));
   TG_TRY(allocate_shared(TG_DEVICE_IN_FLIGHT, &p->report));
   TG_TRY(allocate_shared((size_t)TG_STEP_NOISE * TG_MAX_GROUPS * 2, &p->noise));
+  if (!tg_md_has_graphs(p->md)) TG_TRY(allocate_shared(1, &p->messages));
   TG_TRY(seen_from_device(p, p->record, &p->view.record));
   TG_TRY(seen_from_device(p, p->report, &p->view.report));
   return seen_from_device(p, p->noise, &p->view.noise);
@@ -230,7 +232,7 @@ static tg_status make_streams(tg_device_step* p) {
   TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&p->copy, cudaStreamNonBlocking), device,
                         "making a stream"));
   const unsigned untimed = cudaEventDisableTiming;
-  for (cudaEvent_t* event : {&p->fork, &p->join})
+  for (cudaEvent_t* event : {&p->fork, &p->join, &p->sent})
     TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(event, untimed), device, "making an event"));
   for (int i = 0; i < TG_DEVICE_IN_FLIGHT; i++)
     TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(&p->done[i], untimed | cudaEventBlockingSync),
@@ -271,13 +273,15 @@ tg_status tg_device_step_create(const tg_device_step_params* params, tg_device_s
 static void destroy_card(tg_device_step* p) {
   cudaSetDevice(p->md->device);
   cudaStreamSynchronize(p->md->stream);
-  for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
+  tg_step_forget_graphs(p);
   for (cudaStream_t stream : {p->side, p->copy})
     if (stream) cudaStreamDestroy(stream);
   for (cudaEvent_t event : {p->fork, p->join})
     if (event) cudaEventDestroy(event);
   for (cudaEvent_t event : p->done)
     if (event) cudaEventDestroy(event);
+  if (p->sent) cudaEventDestroy(p->sent);
+  cudaFreeHost(p->messages);
   cudaFreeHost(p->record);
   cudaFreeHost(p->report);
   cudaFreeHost(p->noise);

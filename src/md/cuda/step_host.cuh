@@ -15,6 +15,12 @@ typedef struct tg_step_graph {
   long long kernels;
 } tg_step_graph;
 
+/** What a stretch is made of so far. */
+typedef struct tg_step_tail {
+  bool summing; /* a reduction is under way beside the main stream */
+  bool update;  /* the last kernel of the main stream is an update, which a launch may overlap */
+} tg_step_tail;
+
 /** Of one card; a handle is that of the first card of this process, and the others follow. What is
  * marked so is the first one's alone. */
 struct tg_device_step {
@@ -33,6 +39,8 @@ struct tg_device_step {
   tg_device_record* record;
   tg_step_report* report;
   double* noise;
+  tg_stages_messages* messages; /* schedules host and stream: of the last search, pinned */
+  cudaEvent_t sent;             /* stream: the messages of a stage are queued */
   std::vector<tg_step_graph> graphs;
   double dt; /* of steps that are not rushed */
   /* the first one's: */
@@ -43,6 +51,13 @@ struct tg_device_step {
   std::vector<tg_device_record> records; /* of the stretch collected last */
   long long kernels, waits;
 };
+
+/** Queue a card's step i of a stretch, but for the exchange of schedules without graphs; and what
+ * ends the stretch. */
+tg_status tg_step_queue_step(tg_device_step* p, const unsigned char* flags, int i, tg_step_tail* t);
+tg_status tg_step_queue_tail(tg_device_step* p, const tg_step_tail* t, int count);
+/** A stretch on all cards with a schedule without graphs. */
+tg_status tg_step_drive(tg_device_step* step, const unsigned char* flags, int count);
 
 /** What a reduction must prepare for a step with these flags; 0: nothing. */
 static inline int tg_step_prepares(unsigned char flags) {

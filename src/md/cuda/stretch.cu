@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stretches of steps: captured once for each pattern of flags, launched, and collected.
  *
- * A step on the main stream: [keep, sort, search] [prune] -> forces -> update. Beside the forces
- * run, on a stream of their own, the sums that the update before has left; the update waits for
- * both. */
+ * A step on the main stream: [keep, sort, search] [prune] -> forces -> update [-> exchange]. Beside
+ * the forces run, on a stream of their own, the sums that the update before has left; the update
+ * waits for both. */
 #include <algorithm>
 
+#include "md/cuda/stages.cuh"
 #include "md/cuda/step_host.cuh"
 
 enum { MOST_GRAPHS = 64, MEASURED_LAUNCHES = 20, MEASURED_REPEATS = 11 };
@@ -44,18 +45,21 @@ static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
     TG_TRY(tg_md_queue_sort(p->md));
     TG_TRY(tg_md_queue_list(p->md));
     if (tg_md_is_many(p->md)) TG_TRY(tg_step_queue_homes(p->md, &p->view, &p->homes));
+    const bool staged = tg_md_is_staged(p->md);
+    if (staged) TG_TRY(tg_md_queue_stages_tell(p->md));
     TG_TRY(tg_step_queue_meeting(p->md, &p->view, TG_MD_FLAG_PLAN));
+    if (staged) TG_TRY(tg_md_queue_stages_list(p->md, p->homes.item[0].count));
   }
   return flags & (TG_STEP_SEARCH | TG_STEP_PRUNE) ? tg_md_queue_prune(p->md) : TG_OK;
 }
 
-/* What a stretch is made of so far. */
-typedef struct tail {
-  bool summing; /* a reduction is under way beside the main stream */
-  bool update;  /* the last kernel of the main stream is an update, which a launch may overlap */
-} tail;
+/* Positions to other domains, where that is queued with the step. */
+static tg_status queue_exchange(tg_device_step* p) {
+  return tg_md_is_staged(p->md) && tg_md_has_graphs(p->md) ? tg_md_queue_exchange(p->md) : TG_OK;
+}
 
-static tg_status queue_step(tg_device_step* p, const unsigned char* flags, int i, tail* t) {
+tg_status tg_step_queue_step(tg_device_step* p, const unsigned char* flags, int i,
+                             tg_step_tail* t) {
   const unsigned char now = flags[i], next = flags[i + 1];
   const bool energy = now & TG_STEP_ENERGY, frame = now & TG_STEP_FRAME;
   const cudaStream_t stream = p->md->stream;
@@ -72,22 +76,28 @@ static tg_status queue_step(tg_device_step* p, const unsigned char* flags, int i
   const int prepare = tg_step_prepares(next), work = prepare | (energy ? TG_REDUCE_RECORD : 0);
   TG_TRY(tg_step_queue_update(p->md, &p->view, &p->homes, early,
                               now & (TG_STEP_COUPLE | TG_STEP_COMM), work != 0, energy));
-  *t = {false, true};
-  if (work == 0) return TG_OK;
-  t->update = false;
+  *t = {false, !tg_md_is_staged(p->md) && work == 0};
+  if (work == 0) return queue_exchange(p);
   /* the next step's energies would meet these in the same sums */
-  if (energy && next & TG_STEP_ENERGY)
+  if (energy && next & TG_STEP_ENERGY) {
+    TG_TRY(queue_exchange(p));
     return tg_step_queue_reduce(p->md, &p->view, stream, work, i + 1);
+  }
   t->summing = true;
   TG_TRY(branch(p));
-  return tg_step_queue_reduce(p->md, &p->view, p->side, work, i + 1);
+  TG_TRY(tg_step_queue_reduce(p->md, &p->view, p->side, work, i + 1));
+  return queue_exchange(p);
+}
+
+tg_status tg_step_queue_tail(tg_device_step* p, const tg_step_tail* t, int count) {
+  if (t->summing) TG_TRY(join(p));
+  return tg_step_queue_end(p->md, &p->view, p->md->stream, count);
 }
 
 static tg_status queue_stretch(tg_device_step* p, const unsigned char* flags, int count) {
-  tail t = {false, false};
-  for (int i = 0; i < count; i++) TG_TRY(queue_step(p, flags, i, &t));
-  if (t.summing) TG_TRY(join(p));
-  return tg_step_queue_end(p->md, &p->view, p->md->stream, count);
+  tg_step_tail t = {false, false};
+  for (int i = 0; i < count; i++) TG_TRY(tg_step_queue_step(p, flags, i, &t));
+  return tg_step_queue_tail(p, &t, count);
 }
 
 static tg_status capture(tg_device_step* p, const unsigned char* flags, int count,
@@ -100,14 +110,15 @@ static tg_status capture(tg_device_step* p, const unsigned char* flags, int coun
   if (status == TG_OK) status = status_of(p, error, "ending a graph");
   size_t nodes = 0;
   if (status == TG_OK) status = status_of(p, cudaGraphGetNodes(graph, nullptr, &nodes), "counting");
-  if (status == TG_OK)
+  if (status == TG_OK && tg_md_has_graphs(p->md))
     status = status_of(p, cudaGraphInstantiate(&out->exec, graph, 0), "preparing a graph");
   if (graph) cudaGraphDestroy(graph);
   out->kernels = (long long)nodes;
   return status;
 }
 
-/* The stretch's graph, captured now where it was not met before. */
+/* The stretch's graph, captured now where it was not met before; without exec, for its number of
+ * kernels alone, where steps are queued by themselves. */
 static tg_status find_graph(tg_device_step* p, const unsigned char* flags, int count,
                             const tg_step_graph** out) {
   std::string key((const char*)flags, (size_t)count + 1);
@@ -118,7 +129,7 @@ static tg_status find_graph(tg_device_step* p, const unsigned char* flags, int c
       return TG_OK;
     }
   if (p->graphs.size() == MOST_GRAPHS) { /* may be under way: CUDA keeps it until it is done */
-    cudaGraphExecDestroy(p->graphs.front().exec);
+    if (p->graphs.front().exec) cudaGraphExecDestroy(p->graphs.front().exec);
     p->graphs.erase(p->graphs.begin());
   }
   tg_step_graph graph = {key, nullptr, 0};
@@ -142,13 +153,15 @@ tg_status tg_device_step_queue(tg_device_step* step, const unsigned char* flags,
     TG_TRY(tg_md_select(p->md));
     const int turn = p->md->turn;
     TG_TRY(find_graph(p, flags, count, &graphs[i++]));
-    tg_md_take_turn(p->md, turn + count);
+    tg_md_take_turn(p->md, tg_md_has_graphs(p->md) ? turn + count : turn);
     tg_step_draw_noise(p, step->next_step + 1, flags + 1, count);
   }
+  if (!tg_md_has_graphs(step->md)) TG_TRY(tg_step_drive(step, flags, count));
   i = 0;
   for (tg_device_step* p = step; p; p = p->next) {
     TG_TRY(tg_md_select(p->md));
-    TG_TRY(status_of(p, cudaGraphLaunch(graphs[i]->exec, p->md->stream), "starting a graph"));
+    if (graphs[i]->exec)
+      TG_TRY(status_of(p, cudaGraphLaunch(graphs[i]->exec, p->md->stream), "starting a graph"));
     TG_TRY(status_of(p, cudaEventRecord(p->done[slot], p->md->stream), "recording an event"));
     step->kernels += graphs[i++]->kernels;
   }
@@ -192,7 +205,8 @@ tg_status tg_device_step_collect(tg_device_step* p, int* steps, const tg_device_
 }
 
 void tg_step_forget_graphs(tg_device_step* p) {
-  for (tg_step_graph& g : p->graphs) cudaGraphExecDestroy(g.exec);
+  for (tg_step_graph& g : p->graphs)
+    if (g.exec) cudaGraphExecDestroy(g.exec);
   p->graphs.clear();
 }
 
@@ -220,10 +234,12 @@ static tg_status queue_stage(tg_device_step* p, tg_device_step_stage stage) {
     case TG_DEVICE_STEP_FORCES:
       return tg_step_queue_forces(p->md, &view, &p->homes, false, false, false);
     default:
-      TG_TRY(tg_step_queue_forces(p->md, &view, &p->homes, stage == TG_DEVICE_STEP_CHAIN, false,
+      TG_TRY(tg_step_queue_forces(p->md, &view, &p->homes,
+                                  stage == TG_DEVICE_STEP_CHAIN && !tg_md_is_staged(p->md), false,
                                   false));
-      return tg_step_queue_update(p->md, &view, &p->homes, stage == TG_DEVICE_STEP_CHAIN, false,
-                                  false, false);
+      TG_TRY(tg_step_queue_update(p->md, &view, &p->homes, stage == TG_DEVICE_STEP_CHAIN, false,
+                                  false, false));
+      return queue_exchange(p);
   }
 }
 

@@ -11,8 +11,13 @@
  * the constraints' chain of operations. */
 #include "md/cuda/constrain.cuh"
 #include "md/cuda/launch.cuh"
+#include "md/cuda/stages.cuh"
 
 enum { THREADS = TG_STEP_THREADS };
+
+/* Where a new position goes besides the atom's: there is one domain; into all slots of many, here
+ * and on other cards; into its own slot, from which an exchange takes it (stages.cuh). */
+enum { ALONE, PUSHES, STAYS };
 
 typedef struct mover {
   uint32_t atom, slot;
@@ -37,7 +42,7 @@ typedef struct moved {
 } moved;
 
 /* Reads what an atom has from its last update, two kernels back: launch.cuh. */
-template <bool MANY>
+template <int REACH>
 static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_view& s,
                                             uint32_t atom, mover& m) {
   m.atom = atom;
@@ -48,7 +53,7 @@ static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_v
   m.v[0] = old.x;
   m.v[1] = old.y;
   m.v[2] = old.z;
-  if (MANY) m.copies = __ldcg(&v.send_mask[atom]);
+  if (REACH == PUSHES) m.copies = __ldcg(&v.send_mask[atom]);
 }
 
 /* Scales the velocity, and adds the force's share. Nothing is stored yet, so that the loads of a
@@ -78,7 +83,7 @@ static __device__ __forceinline__ void push(const tg_md_grid& g, const tg_md_vie
 }
 
 /* Moves the atom by dt times its velocity, and clears its force. */
-template <bool MANY>
+template <int REACH>
 static __device__ __forceinline__ void store(const tg_md_view& v, const tg_step_view& s,
                                              const share& h, mover& m) {
   const double speed2 = m.v[0] * m.v[0] + m.v[1] * m.v[1] + m.v[2] * m.v[2];
@@ -90,9 +95,9 @@ static __device__ __forceinline__ void store(const tg_md_view& v, const tg_step_
   v.force_xy[m.slot] = 0;
   v.force_z[m.slot] = 0;
   v.atom_x[m.atom] = m.x;
-  (MANY ? v.x_next : v.x)[m.slot] = m.x;
+  (REACH != ALONE ? v.x_next : v.x)[m.slot] = m.x;
   s.v[m.atom] = make_float4((float)m.v[0], (float)m.v[1], (float)m.v[2], m.inverse_mass);
-  if (MANY) push(*h.grid, v, m);
+  if (REACH == PUSHES) push(*h.grid, v, m);
 }
 
 static __device__ __forceinline__ void add_deviation(const tg_step_view& s, const uint4& a,
@@ -135,7 +140,7 @@ static __device__ __forceinline__ void add_kinetic(const tg_step_view& s, const 
   }
 }
 
-template <bool MANY, bool SCALE, bool SUMS, bool ENERGY>
+template <int REACH, bool SCALE, bool SUMS, bool ENERGY>
 static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_step_view& s,
                                                   const share& h, uint32_t i, long long* sum,
                                                   moved& e) {
@@ -144,9 +149,9 @@ static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_
   if (real) {
     const int4 water = h.water[i];
     const tg_settle w = s.settle[water.w];
-    load<MANY>(v, s, (uint32_t)water.x, m[0]);
-    load<MANY>(v, s, (uint32_t)water.y, m[1]);
-    load<MANY>(v, s, (uint32_t)water.z, m[2]);
+    load<REACH>(v, s, (uint32_t)water.x, m[0]);
+    load<REACH>(v, s, (uint32_t)water.y, m[1]);
+    load<REACH>(v, s, (uint32_t)water.z, m[2]);
     tg_launch_wait();
     kick<SCALE>(v, s, m[0]);
     kick<SCALE>(v, s, m[1]);
@@ -165,7 +170,7 @@ static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_
     for (int a = 0; a < 3; a++) {
 #pragma unroll
       for (int k = 0; k < 3; k++) m[a].v[k] += d[a][k] * s.inverse_dt;
-      store<MANY>(v, s, h, m[a]);
+      store<REACH>(v, s, h, m[a]);
     }
     if (ENERGY) {
       const double factor = -0.5 * s.inverse_dt * s.inverse_dt / w.inverse_mass[1];
@@ -189,7 +194,7 @@ static __device__ __forceinline__ uint4 shuffle(const uint4& x, int from, int wi
                     __shfl_sync(~0U, x.z, from, width), 0);
 }
 
-template <int W, bool MANY, bool SCALE, bool SUMS, bool ENERGY>
+template <int W, int REACH, bool SCALE, bool SUMS, bool ENERGY>
 static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_step_view& s,
                                                   const share& h, const tg_step_groups& groups,
                                                   uint32_t i, long long* sum, moved& e) {
@@ -199,7 +204,7 @@ static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_
   tg_device_lane lane = {};
   if (used) lane = s.lanes[groups.table[group] + (int)(i % W)];
   mover m = {};
-  if (atom >= 0) load<MANY>(v, s, (uint32_t)atom, m);
+  if (atom >= 0) load<REACH>(v, s, (uint32_t)atom, m);
   tg_launch_wait();
   if (atom >= 0) kick<SCALE>(v, s, m);
   double old[3], free[3], to[3];
@@ -214,7 +219,7 @@ static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_
   if (atom >= 0) {
 #pragma unroll
     for (int d = 0; d < 3; d++) m.v[d] += (to[d] - free[d]) * s.inverse_dt;
-    store<MANY>(v, s, h, m);
+    store<REACH>(v, s, h, m);
   }
   if (ENERGY) {
     const double factor =
@@ -231,16 +236,16 @@ static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_
   if (SUMS) add_kinetic(s, m, atom >= 0, sum);
 }
 
-template <bool MANY, bool SCALE, bool SUMS>
+template <int REACH, bool SCALE, bool SUMS>
 static __device__ __forceinline__ void move_single(const tg_md_view& v, const tg_step_view& s,
                                                    const share& h, uint32_t i, long long* sum) {
   const bool real = i < h.single_count;
   mover m;
   if (real) {
-    load<MANY>(v, s, (uint32_t)h.single[i], m);
+    load<REACH>(v, s, (uint32_t)h.single[i], m);
     tg_launch_wait();
     kick<SCALE>(v, s, m);
-    store<MANY>(v, s, h, m);
+    store<REACH>(v, s, h, m);
   }
   if (SUMS) add_kinetic(s, m, real, sum);
 }
@@ -284,7 +289,7 @@ static __device__ __forceinline__ share share_of_home(const tg_md_grid& grid,
   return h;
 }
 
-template <bool MANY, bool SCALE, bool SUMS, bool ENERGY>
+template <int REACH, bool SCALE, bool SUMS, bool ENERGY>
 static __device__ __forceinline__ void move(const tg_md_view& v, const tg_step_view& s,
                                             const share& h, const uint32_t* first) {
   __shared__ long long sum[TG_DEVICE_BINS * TG_STEP_KINETIC_TERMS];
@@ -292,17 +297,19 @@ static __device__ __forceinline__ void move(const tg_md_view& v, const tg_step_v
   moved e = {};
   const uint32_t block = blockIdx.x, i = block * THREADS + threadIdx.x;
   if (block < first[1])
-    move_water<MANY, SCALE, SUMS, ENERGY>(v, s, h, i, sum, e);
+    move_water<REACH, SCALE, SUMS, ENERGY>(v, s, h, i, sum, e);
   else if (block < first[2])
-    move_group<4, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[0], i - first[1] * THREADS, sum, e);
+    move_group<4, REACH, SCALE, SUMS, ENERGY>(v, s, h, h.groups[0], i - first[1] * THREADS, sum, e);
   else if (block < first[3])
-    move_group<8, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[1], i - first[2] * THREADS, sum, e);
+    move_group<8, REACH, SCALE, SUMS, ENERGY>(v, s, h, h.groups[1], i - first[2] * THREADS, sum, e);
   else if (block < first[4])
-    move_group<16, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[2], i - first[3] * THREADS, sum, e);
+    move_group<16, REACH, SCALE, SUMS, ENERGY>(v, s, h, h.groups[2], i - first[3] * THREADS, sum,
+                                               e);
   else if (block < first[5])
-    move_group<32, MANY, SCALE, SUMS, ENERGY>(v, s, h, h.groups[3], i - first[4] * THREADS, sum, e);
+    move_group<32, REACH, SCALE, SUMS, ENERGY>(v, s, h, h.groups[3], i - first[4] * THREADS, sum,
+                                               e);
   else
-    move_single<MANY, SCALE, SUMS>(v, s, h, i - first[5] * THREADS, sum);
+    move_single<REACH, SCALE, SUMS>(v, s, h, i - first[5] * THREADS, sum);
   if (ENERGY) add_moved(s, e);
   if (SUMS) add_block(s, sum);
 }
@@ -313,7 +320,7 @@ template <bool SCALE, bool SUMS, bool ENERGY>
 static __global__ void __launch_bounds__(THREADS)
     update(const __grid_constant__ tg_md_view v, const __grid_constant__ tg_step_view s) {
   tg_launch_next();
-  move<false, SCALE, SUMS, ENERGY>(v, s, share_of_one(s), s.first_block);
+  move<ALONE, SCALE, SUMS, ENERGY>(v, s, share_of_one(s), s.first_block);
 }
 
 /* Blocks that are done, before this one. */
@@ -351,9 +358,22 @@ static __global__ void __launch_bounds__(THREADS)
                 const __grid_constant__ tg_step_homes homes) {
   tg_launch_next();
   const tg_md_view& v = views.item[blockIdx.z];
-  move<true, SCALE, SUMS, ENERGY>(v, s, share_of_home(views.grid, homes.item[blockIdx.z]),
-                                  homes.first_block);
+  move<PUSHES, SCALE, SUMS, ENERGY>(v, s, share_of_home(views.grid, homes.item[blockIdx.z]),
+                                    homes.first_block);
   if (views.peers.card_count > 1) end_exchange<STAMPED>(views);
+}
+
+/* The same where an exchange follows, which begins when every block is done and so, as none ends
+ * before, when the kernel ahead is. */
+template <bool SCALE, bool SUMS, bool ENERGY>
+static __global__ void __launch_bounds__(THREADS)
+    update_stays(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view s,
+                 const __grid_constant__ tg_step_homes homes) {
+  tg_launch_next();
+  const tg_md_view& v = views.item[blockIdx.z];
+  move<STAYS, SCALE, SUMS, ENERGY>(v, s, share_of_home(views.grid, homes.item[blockIdx.z]),
+                                   homes.first_block);
+  tg_launch_wait();
 }
 
 /* From velocities to their sums. Launch: a thread an atom. */
@@ -388,6 +408,11 @@ tg_status tg_step_queue_update(tg_device_md* md, const tg_step_view* s, const tg
       update_home<false, true, false>,  update_home<true, true, false>,
       update_home<false, false, true>,  update_home<true, false, true>,
       update_home<false, true, true>,   update_home<true, true, true>};
+  static many* const of_staged[8] = {
+      update_stays<false, false, false>, update_stays<true, false, false>,
+      update_stays<false, true, false>,  update_stays<true, true, false>,
+      update_stays<false, false, true>,  update_stays<true, false, true>,
+      update_stays<false, true, true>,   update_stays<true, true, true>};
   const int version = (scale ? 1 : 0) + (sums ? 2 : 0) + (energy ? 4 : 0);
   const bool is_many = tg_md_is_many(md);
   const unsigned blocks = (is_many ? homes->first_block : s->first_block)[TG_DEVICE_WIDTHS + 2];
@@ -395,8 +420,9 @@ tg_status tg_step_queue_update(tg_device_md* md, const tg_step_view* s, const tg
   const char* what = "moving atoms";
   if (blocks == 0) return TG_OK;
   if (is_many) {
-    many* kernel = of_many[version];
-    if (version == 0 && md->stamped) kernel = update_home<false, false, false, true>;
+    const bool staged = tg_md_is_staged(md);
+    many* kernel = (staged ? of_staged : of_many)[version];
+    if (version == 0 && md->stamped && !staged) kernel = update_home<false, false, false, true>;
     TG_TRY(tg_launch(md, kernel, grid, THREADS, 0, md->stream, early, what, md->views, *s, *homes));
     tg_md_take_turn(md, md->turn + 1);
     return TG_OK;
