@@ -2,9 +2,6 @@
 /* The factorised product on a GPU: what callers see. */
 #include "ci/cuda/fly.cuh"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <new>
 
 #include "device/device.h"
@@ -25,26 +22,6 @@ static tg_status check_rows(const tg_ci_fly* f, int device, const tg_ci_device_r
                  (unsigned long long)f->space->dimension);
 }
 
-unsigned tg_fly_trials(void) {
-  static const char* const words[] = {"ahead", "batches", "side", "states"};
-  const char* text = getenv("TG_CI_FLY");
-  unsigned trials = 0;
-  for (unsigned n = 0; text && n < sizeof words / sizeof *words; n++)
-    if (strstr(text, words[n])) trials |= 1u << n;
-  return trials;
-}
-
-/* Threads of small blocks have much to do one after the other, and few multiprocessors. */
-static tg_status make_side(tg_ci_device_fly* fly) {
-  if (!(fly->trials & TG_FLY_SIDE)) return TG_OK;
-  TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&fly->side, cudaStreamNonBlocking), fly->device,
-                        "making a stream"));
-  TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(&fly->fork, cudaEventDisableTiming), fly->device,
-                        "making an event"));
-  return tg_cuda_status(cudaEventCreateWithFlags(&fly->join, cudaEventDisableTiming), fly->device,
-                        "making an event");
-}
-
 tg_status tg_ci_device_fly_create(const tg_ci_fly* from, int device, void* stream,
                                   const tg_ci_device_rows* rows, tg_ci_device_fly** out) {
   const tg_ci_device_rows all = {0, from->space->dimension};
@@ -56,15 +33,12 @@ tg_status tg_ci_device_fly_create(const tg_ci_fly* from, int device, void* strea
   tg_ci_device_fly* fly = new (std::nothrow) tg_ci_device_fly();
   if (!fly) return tg_fail(TG_ERR_MACHINE, "no memory for a Hamiltonian on a GPU");
   fly->device = device;
-  fly->trials = tg_fly_trials();
   fly->stream = (cudaStream_t)stream;
   fly->view.first = rows->first;
   fly->view.end = rows->end;
   tg_status status = tg_fly_tables_make(fly, from, rows);
   if (status == TG_OK) status = tg_fly_alone_prepare(fly);
-  if (status == TG_OK)
-    status = fly->trials & TG_FLY_AHEAD ? tg_fly_ahead_prepare(fly) : tg_fly_cross_prepare(fly);
-  if (status == TG_OK) status = make_side(fly);
+  if (status == TG_OK) status = tg_fly_cross_prepare(fly);
   if (status == TG_OK) {
     tg_fly_queue_field_sums(fly);
     status = tg_cuda_status(cudaGetLastError(), device, "preparing the product");
@@ -81,45 +55,17 @@ void tg_ci_device_fly_destroy(tg_ci_device_fly** fly) {
   if (fly == nullptr || *fly == nullptr) return;
   cudaSetDevice((*fly)->device);
   cudaStreamSynchronize((*fly)->stream);
-  if ((*fly)->side) {
-    cudaStreamSynchronize((*fly)->side);
-    cudaStreamDestroy((*fly)->side);
-  }
-  if ((*fly)->fork) cudaEventDestroy((*fly)->fork);
-  if ((*fly)->join) cudaEventDestroy((*fly)->join);
   cudaFree((*fly)->memory);
   delete *fly;
   *fly = nullptr;
 }
 
-/* One vector after the other. */
-static void queue_tiles(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
-                        size_t ldy) {
-  const cudaStream_t side = fly->side ? fly->side : fly->stream;
-  if (fly->side) {
-    cudaEventRecord(fly->fork, fly->stream);
-    cudaStreamWaitEvent(side, fly->fork, 0);
-  }
-  tg_fly_queue_states(fly, side, false, k, x, ldx, y, ldy);
-  for (int t = 0; t < 2; t++) tg_fly_queue_alone(fly, t, k, x, ldx, y, ldy);
-  if (fly->trials & TG_FLY_AHEAD)
-    tg_fly_queue_ahead(fly, k, x, ldx, y, ldy);
-  else
-    tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
-  if (fly->side) {
-    cudaEventRecord(fly->join, side);
-    cudaStreamWaitEvent(fly->stream, fly->join, 0);
-  }
-}
-
 tg_status tg_ci_device_fly_apply(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
                                  double* y, size_t ldy) {
-  enum { WIDE = 4 }; /* vectors that share a lookup */
-  const int wide = fly->view.piece_count[1] ? k / WIDE * WIDE : 0;
   TG_TRY(tg_cuda_status(cudaSetDevice(fly->device), fly->device, "selecting it"));
-  tg_fly_queue_states(fly, fly->stream, true, wide, x, ldx, y, ldy);
-  if (k > wide)
-    queue_tiles(fly, k - wide, x + (size_t)wide * ldx, ldx, y + (size_t)wide * ldy, ldy);
+  tg_fly_queue_states(fly, k, x, ldx, y, ldy);
+  for (int t = 0; t < 2; t++) tg_fly_queue_alone(fly, t, k, x, ldx, y, ldy);
+  tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
   return tg_cuda_status(cudaGetLastError(), fly->device, "starting the product");
 }
 

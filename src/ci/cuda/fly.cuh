@@ -86,8 +86,8 @@ typedef struct tg_fly_view {
 
   /* small blocks */
   tg_fly_links jumps[2], alone[2];
-  tg_fly_piece* pieces[2]; /* of small blocks; of all, where the tables are there */
-  size_t piece_count[2];
+  tg_fly_piece* pieces;
+  size_t piece_count;
 
   /* large blocks */
   tg_fly_links steps_links; /* of A: `of` and `link` alone */
@@ -100,30 +100,15 @@ typedef struct tg_fly_view {
   uint32_t columns[TG_FLY_SIZES]; /* the widest tile */
   tg_fly_strip* strip_list[2];
   size_t strip_count[2];
-  uint32_t most_targets[2]; /* of a strip */
 } tg_fly_view;
-
-/** What could not be measured yet, and is off unless asked for: words of TG_CI_FLY in the
- * environment, with commas between them. Bits are the same but for TG_FLY_STATES. */
-enum {
-  TG_FLY_AHEAD = 1,   /* "ahead": fly_ahead.cu in place of fly_cross.cu */
-  TG_FLY_BATCHES = 2, /* "batches": a string for each warp at a time where classes are small */
-  TG_FLY_SIDE = 4,    /* "side": small blocks on a stream of their own, beside the large ones */
-  TG_FLY_STATES = 8   /* "states": four vectors at once as small blocks are done */
-};
 
 struct tg_ci_device_fly {
   int device;
-  unsigned trials;
   cudaStream_t stream;
-  cudaStream_t side; /* NULL: none */
-  cudaEvent_t fork, join;
   tg_fly_view view;
   void* memory; /* of all tables */
 };
 
-/** The words of TG_CI_FLY. */
-unsigned tg_fly_trials(void);
 /** The tables (fly_tables.cu). */
 tg_status tg_fly_tables_make(tg_ci_device_fly* fly, const tg_ci_fly* from,
                              const tg_ci_device_rows* rows);
@@ -133,17 +118,14 @@ size_t tg_fly_alone_shared(void);
 size_t tg_fly_cross_shared(void);
 /** Tells the driver how much shared memory kernels take. */
 tg_status tg_fly_cross_prepare(tg_ci_device_fly* fly);
-tg_status tg_fly_ahead_prepare(tg_ci_device_fly* fly);
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly);
-/** Small blocks, or all; k vectors. */
-void tg_fly_queue_states(tg_ci_device_fly* fly, cudaStream_t stream, bool all, int k,
-                         const double* x, size_t ldx, double* y, size_t ldy);
+/** Small blocks; k vectors. */
+void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                         size_t ldy);
 /** Large blocks: y = H_A x, y += H_B x, y += the rest. */
 void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, int k, const double* x, size_t ldx,
                         double* y, size_t ldy);
 void tg_fly_queue_cross(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
-                        size_t ldy);
-void tg_fly_queue_ahead(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
                         size_t ldy);
 void tg_fly_queue_field_sums(tg_ci_device_fly* fly);
 void tg_fly_queue_diagonal(tg_ci_device_fly* fly, double* d);

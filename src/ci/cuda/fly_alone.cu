@@ -12,15 +12,13 @@ enum {
   WARPS = 32,
   LANES = 32,
   STRIDE = LANES + 1, /* without conflicts along either side */
-  FEW = 1,
-  MANY = 8 /* targets of a warp at a time: one where classes are small,
-                so that all have some (TG_CI_FLY=batches, not measured yet) */
+  BATCH = 8           /* targets of a warp at a time */
 };
 
 /* of a strip, and of species 1 what the warps turn */
 static size_t shared_bytes(int species) {
   const size_t strip = (size_t)TG_CI_STRIP_HEIGHT * STRIDE;
-  return (strip + (species ? WARPS * MANY * STRIDE : 0)) * sizeof(double);
+  return (strip + (species ? WARPS * BATCH * STRIDE : 0)) * sizeof(double);
 }
 
 /* tile[i, lane] of strings start ... start + height - 1 */
@@ -49,8 +47,8 @@ static __device__ __forceinline__ double sum_entries(const tg_ci_strip_entry* en
   return sum;
 }
 
-/* A warp's targets; y: of the block. fresh: nothing is in y yet. */
-template <int SPECIES, int BATCH>
+/* Eight targets of a warp; y: of the block. fresh: nothing is in y yet. */
+template <int SPECIES>
 static __device__ void do_batch(const tg_ci_strips& strips, const uint32_t* begin, uint32_t target,
                                 const tg_fly_strip& item, const double* tile, double* turn,
                                 double* y, uint64_t columns, bool fresh) {
@@ -82,7 +80,7 @@ static __device__ void do_batch(const tg_ci_strips& strips, const uint32_t* begi
   __syncwarp();
 }
 
-template <int SPECIES, int BATCH>
+template <int SPECIES>
 static __global__ void __launch_bounds__(WARPS* LANES, 1)
     alone_product(const __grid_constant__ tg_fly_view v, const double* __restrict__ x, size_t ldx,
                   double* __restrict__ y, size_t ldy) {
@@ -111,8 +109,7 @@ static __global__ void __launch_bounds__(WARPS* LANES, 1)
                           rest < link.height ? rest : link.height, tile);
       __syncthreads();
       for (uint32_t t = item.target + warp * BATCH; t < item.end; t += WARPS * BATCH)
-        do_batch<SPECIES, BATCH>(strips, begin, t, item, tile, turn, of_block, block.columns,
-                                 fresh);
+        do_batch<SPECIES>(strips, begin, t, item, tile, turn, of_block, block.columns, fresh);
       fresh = false;
     }
   }
@@ -123,23 +120,19 @@ static __global__ void __launch_bounds__(WARPS* LANES, 1)
 
 size_t tg_fly_alone_shared(void) { return shared_bytes(1); }
 
-typedef void (*kernel)(const tg_fly_view, const double*, size_t, double*, size_t);
-static const kernel kernels[2][2] = {{alone_product<0, FEW>, alone_product<0, MANY>},
-                                     {alone_product<1, FEW>, alone_product<1, MANY>}};
-
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly) {
-  for (int t = 0; t < 2; t++)
-    for (int many = 0; many < 2; many++)
-      TG_TRY(tg_cuda_allow_shared(kernels[t][many], fly->device));
-  return TG_OK;
+  TG_TRY(tg_cuda_allow_shared(alone_product<0>, fly->device));
+  return tg_cuda_allow_shared(alone_product<1>, fly->device);
 }
 
 void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, int k, const double* x, size_t ldx,
                         double* y, size_t ldy) {
-  const tg_fly_view* v = &fly->view;
-  const dim3 grid((unsigned)v->strip_count[species], (unsigned)k);
-  const bool few = fly->trials & TG_FLY_BATCHES && v->most_targets[species] <= 4 * WARPS * MANY;
-  if (grid.x)
-    kernels[species][!few]<<<grid, WARPS * LANES, shared_bytes(species), fly->stream>>>(*v, x, ldx,
-                                                                                        y, ldy);
+  const dim3 grid((unsigned)fly->view.strip_count[species], (unsigned)k);
+  if (grid.x == 0) return;
+  if (species)
+    alone_product<1>
+        <<<grid, WARPS * LANES, shared_bytes(1), fly->stream>>>(fly->view, x, ldx, y, ldy);
+  else
+    alone_product<0>
+        <<<grid, WARPS * LANES, shared_bytes(0), fly->stream>>>(fly->view, x, ldx, y, ldy);
 }

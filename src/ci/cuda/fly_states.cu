@@ -87,9 +87,9 @@ static __device__ void cross(const tg_fly_view& v, const tg_fly_block& block, ui
 
 template <int K>
 static __global__ void __launch_bounds__(THREADS)
-    states_product(const __grid_constant__ tg_fly_view v, int all, const double* __restrict__ x,
-                   size_t ldx, double* __restrict__ y, size_t ldy) {
-  const tg_fly_piece piece = v.pieces[all][blockIdx.x];
+    states_product(const __grid_constant__ tg_fly_view v, const double* __restrict__ x, size_t ldx,
+                   double* __restrict__ y, size_t ldy) {
+  const tg_fly_piece piece = v.pieces[blockIdx.x];
   const tg_fly_block block = v.blocks[piece.block];
   const uint64_t at = (uint64_t)piece.number * THREADS + threadIdx.x, state = block.offset + at;
   if (at >= (uint64_t)block.rows * block.columns || state < v.first || state >= v.end) return;
@@ -105,25 +105,24 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 template <int K>
-static void queue(tg_ci_device_fly* fly, cudaStream_t stream, bool all, const double* x, size_t ldx,
-                  double* y, size_t ldy) {
-  states_product<K><<<(unsigned)fly->view.piece_count[all], THREADS, 0, stream>>>(fly->view, all, x,
-                                                                                  ldx, y, ldy);
+static void queue(tg_ci_device_fly* fly, const double* x, size_t ldx, double* y, size_t ldy) {
+  states_product<K>
+      <<<(unsigned)fly->view.piece_count, THREADS, 0, fly->stream>>>(fly->view, x, ldx, y, ldy);
 }
 
-void tg_fly_queue_states(tg_ci_device_fly* fly, cudaStream_t stream, bool all, int k,
-                         const double* x, size_t ldx, double* y, size_t ldy) {
-  if (fly->view.piece_count[all] == 0) return;
+void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                         size_t ldy) {
+  if (fly->view.piece_count == 0) return;
   for (int v = 0; v < k;) {
     const int count = k - v >= MOST_VECTORS ? MOST_VECTORS : k - v >= 2 ? 2 : 1;
     const double* from = x + (size_t)v * ldx;
     double* to = y + (size_t)v * ldy;
     if (count == MOST_VECTORS)
-      queue<MOST_VECTORS>(fly, stream, all, from, ldx, to, ldy);
+      queue<MOST_VECTORS>(fly, from, ldx, to, ldy);
     else if (count == 2)
-      queue<2>(fly, stream, all, from, ldx, to, ldy);
+      queue<2>(fly, from, ldx, to, ldy);
     else
-      queue<1>(fly, stream, all, from, ldx, to, ldy);
+      queue<1>(fly, from, ldx, to, ldy);
     v += count;
   }
 }

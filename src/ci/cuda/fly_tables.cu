@@ -217,10 +217,8 @@ static void place_large(room* r, const sources* s, tg_fly_view* v) {
 
 static void place_work(room* r, const tg_fly_work* work, const tg_ci_sheets* sheets,
                        tg_fly_view* v) {
-  for (int all = 0; all < 2; all++) {
-    v->piece_count[all] = work->pieces[all].size();
-    v->pieces[all] = place(r, work->pieces[all].data(), work->pieces[all].size());
-  }
+  v->piece_count = work->pieces.size();
+  v->pieces = place(r, work->pieces.data(), work->pieces.size());
   for (int size = 0; size < TG_FLY_SIZES; size++) {
     v->row_count[size] = work->rows[size].size();
     v->rows[size] = place(r, work->rows[size].data(), work->rows[size].size());
@@ -230,9 +228,6 @@ static void place_work(room* r, const tg_fly_work* work, const tg_ci_sheets* she
   }
   for (int t = 0; t < 2; t++) {
     v->strip_count[t] = work->strips[t].size();
-    v->most_targets[t] = 0;
-    for (const tg_fly_strip& strip : work->strips[t])
-      v->most_targets[t] = std::max(v->most_targets[t], strip.end - strip.target);
     v->strip_list[t] = place(r, work->strips[t].data(), work->strips[t].size());
   }
 }
@@ -275,10 +270,8 @@ static uint64_t block_bytes(const tg_ci_fly* f, const tg_fly_work* work) {
     const tg_ci_target *ta = &f->jumps[0].targets[b->a], *tb = &f->jumps[1].targets[b->b];
     const uint64_t states = (uint64_t)b->rows * b->columns;
     bytes += sizeof(tg_fly_block) + 2 * sizeof(uint32_t);
-    const uint64_t pieces = (states / TG_FLY_PIECE + 2) * sizeof(tg_fly_piece);
-    if (work->both) bytes += pieces;
     if (!work->large[n]) {
-      bytes += pieces;
+      bytes += (states / TG_FLY_PIECE + 2) * sizeof(tg_fly_piece);
       continue;
     }
     bytes += (b->columns / TG_CI_TILE_MOST + 1) * b->rows * sizeof(tg_fly_row);
@@ -295,7 +288,7 @@ static uint64_t block_bytes(const tg_ci_fly* f, const tg_fly_work* work) {
 
 uint64_t tg_ci_device_fly_bytes(const tg_ci_fly* f) {
   tg_fly_work work;
-  tg_fly_work_sort(f, true, tg_fly_trials(), &work);
+  tg_fly_work_sort(f, true, &work);
   uint64_t bytes = (uint64_t)1 << 20; /* for the ends of arrays, and the lists of a small machine */
   bytes += tg_ci_sheets_bytes(f) + block_bytes(f, &work) + field_sum_count(f) * sizeof(double);
   bytes += f->jumps[0].count * 3 * sizeof(uint32_t);
@@ -319,10 +312,10 @@ uint64_t tg_ci_device_fly_bytes(const tg_ci_fly* f) {
 }
 
 static tg_status make_sources(const tg_ci_fly* from, const tg_ci_device_rows* rows,
-                              int multiprocessors, bool tiles, unsigned trials, sources* s) {
+                              int multiprocessors, bool tiles, sources* s) {
   tg_fly_work* work = &s->work;
   const int threads = tg_ci_sheet_threads();
-  tg_fly_work_sort(from, tiles, trials, work);
+  tg_fly_work_sort(from, tiles, work);
   TG_TRY(tg_ci_sheets_make(from, work->large_class[1].get(), threads, &s->sheets));
   TG_TRY(tg_ci_steps_make(from, work->large_class[0].get(), &s->steps));
   TG_TRY(tg_ci_sheet_pairs_make(from, &s->sheets, work->large.get(), &s->pairs));
@@ -362,7 +355,7 @@ tg_status tg_fly_tables_make(tg_ci_device_fly* fly, const tg_ci_fly* from,
       fly->device, "asking for its size"));
   sources s = {};
   const bool tiles = (size_t)most >= tg_fly_alone_shared() && (size_t)most >= tg_fly_cross_shared();
-  tg_status status = make_sources(from, rows, multiprocessors, tiles, fly->trials, &s);
+  tg_status status = make_sources(from, rows, multiprocessors, tiles, &s);
   if (status == TG_OK) status = upload(fly, from, &s);
   free_sources(&s);
   return status;

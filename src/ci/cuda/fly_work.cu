@@ -7,12 +7,10 @@ enum {
   LEAST = 16, /* rows and columns of a large block: half a warp */
   LANES = 32,
   SHARES = 6,         /* parts of the elements of one species for each multiprocessor */
-  FEWER_SHARES = 4,   /* with TG_FLY_BATCHES */
   LEAST_TARGETS = 64, /* strings of a part */
 };
-static const uint64_t MOST_BOTH = 1 << 30; /* bytes of tables of both kinds */
 
-void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, unsigned trials, tg_fly_work* work) {
+void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
   const tg_ci_space* space = f->space;
   work->large.reset(new bool[space->block_count + 1]());
   for (int t = 0; t < 2; t++) {
@@ -26,12 +24,6 @@ void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, unsigned trials, tg_fly_wo
     (large ? work->large_class : work->small_class)[0][b->a] = true;
     (large ? work->large_class : work->small_class)[1][b->b] = true;
   }
-  uint64_t bytes = 0;
-  for (int t = 0; t < 2; t++) bytes += f->jumps[t].bytes + f->alone[t].bytes;
-  work->trials = trials;
-  work->both = trials & TG_FLY_STATES && bytes <= MOST_BOTH;
-  for (int t = 0; work->both && t < 2; t++)
-    std::fill_n(work->small_class[t].get(), space->strings[t].class_count, true);
 }
 
 /* Elements of H for a column of 32 (species 0) or 32 rows (species 1) of a block. */
@@ -65,8 +57,7 @@ static void list_strips(const tg_ci_fly* f, const tg_ci_device_rows* rows, int s
     const double lanes = (double)(species ? b->rows : b->columns) / LANES;
     total += strip_cost(f, b, species) * lanes;
   }
-  const int shares = work->trials & TG_FLY_BATCHES ? FEWER_SHARES : SHARES;
-  const double share = total / (shares * multiprocessors);
+  const double share = total / (SHARES * multiprocessors);
   for (uint32_t n : order) {
     const tg_ci_block* b = &space->blocks[n];
     const numbers made = rows_of(b, rows);
@@ -103,18 +94,16 @@ static void list_rows(const tg_ci_fly* f, const tg_ci_device_rows* rows, const t
   }
 }
 
-/* Of small blocks, and of all. */
 static void list_pieces(const tg_ci_fly* f, const tg_ci_device_rows* rows, tg_fly_work* work) {
   for (size_t n = 0; n < f->space->block_count; n++) {
     const tg_ci_block* b = &f->space->blocks[n];
     const numbers made = rows_of(b, rows);
-    if (made.first == made.end) continue;
+    if (work->large[n] || made.first == made.end) continue;
     const uint64_t first = (uint64_t)made.first * b->columns / TG_FLY_PIECE;
     const uint64_t last = ((uint64_t)made.end * b->columns - 1) / TG_FLY_PIECE;
     for (uint64_t p = first; p <= last; p++) {
       tg_fly_piece piece = {(uint32_t)n, (uint32_t)p};
-      if (!work->large[n]) work->pieces[0].push_back(piece);
-      if (work->both) work->pieces[1].push_back(piece);
+      work->pieces.push_back(piece);
     }
   }
 }

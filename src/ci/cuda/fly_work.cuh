@@ -13,16 +13,14 @@ typedef struct tg_fly_work {
   /* Large blocks are done in tiles and rows, small ones state by state. */
   std::unique_ptr<bool[]> large;          /* [blocks] */
   std::unique_ptr<bool[]> large_class[2]; /* [classes]: of any large block */
-  std::unique_ptr<bool[]> small_class[2]; /* of any small one; all with both */
-  unsigned trials;
-  bool both;                           /* large blocks have the tables of small ones, too */
-  std::vector<tg_fly_piece> pieces[2]; /* of small blocks; of all, with both */
+  std::unique_ptr<bool[]> small_class[2]; /* of any small one */
+  std::vector<tg_fly_piece> pieces;
   std::vector<tg_fly_row> rows[TG_FLY_SIZES];
   std::vector<tg_fly_strip> strips[2];
 } tg_fly_work;
 
 /** Sorts the blocks. tiles: the device has the shared memory that large blocks need. */
-void tg_fly_work_sort(const tg_ci_fly* fly, bool tiles, unsigned trials, tg_fly_work* work);
+void tg_fly_work_sort(const tg_ci_fly* fly, bool tiles, tg_fly_work* work);
 /** Lists what makes the rows of y. */
 void tg_fly_work_list(const tg_ci_fly* fly, const tg_ci_device_rows* rows,
                       const tg_ci_sheets* sheets, int multiprocessors, tg_fly_work* work);
