@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -126,7 +127,10 @@ static tg_status store_value(const tg_cli_option* option, const char* value, voi
       break;
     }
     case TG_CLI_CHOICE: return store_choice(option, value, field);
-    case TG_CLI_INT: expected = tg_parse_int(value, length, field) ? NULL : "a whole number"; break;
+    case TG_CLI_INT: /* verbs take INT_MIN for an option that is not given */
+      expected =
+          tg_parse_int(value, length, field) && *(int*)field != INT_MIN ? NULL : "a whole number";
+      break;
     case TG_CLI_INT64:
       expected = tg_parse_int64(value, length, field) ? NULL : "a whole number";
       break;

@@ -91,6 +91,8 @@ static void mistakes_are_explained(void** state) {
       {WORDS("-c", ""), "option -c (--conf): found '', expected a word that is not empty"},
       {WORDS("-c", "a", "--conf=b"), "option -c (--conf) is given twice; give it once"},
       {WORDS("-n", "1.5"), "option -n (--steps): found '1.5', expected a whole number"},
+      {WORDS("--steps=-2147483648"),
+       "option -n (--steps): found '-2147483648', expected a whole number"},
       {WORDS("--margin", "wide"), "option --margin: found 'wide', expected a number"},
       {WORDS("--backend", "om"), "option --backend: found 'om', expected one of ref|omp|cuda"},
       {WORDS("--force=yes"), "option --force takes no value; found 'yes'"},
