@@ -22,14 +22,17 @@ static tg_status out_of_memory(size_t count, size_t size, const char* what) {
                  (double)count * (double)size / 1048576.0, what);
 }
 
-tg_status tg_allocate(size_t count, size_t size, const char* what, void** out) {
+tg_status tg_allocate_untouched(size_t count, size_t size, const char* what, void** out) {
   *out = NULL;
   if (count == 0 || size == 0) return TG_OK;
   if (count > PTRDIFF_MAX / size) return out_of_memory(count, size, what);
-  void* memory = aligned_bytes(count * size);
-  if (!memory) return out_of_memory(count, size, what);
-  memset(memory, 0, count * size);
-  *out = memory;
+  *out = aligned_bytes(count * size);
+  return *out ? TG_OK : out_of_memory(count, size, what);
+}
+
+tg_status tg_allocate(size_t count, size_t size, const char* what, void** out) {
+  TG_TRY(tg_allocate_untouched(count, size, what, out));
+  if (*out) memset(*out, 0, count * size);
   return TG_OK;
 }
 

@@ -19,6 +19,10 @@ enum { TG_CACHE_LINE = 64 };
  * Release with tg_free. */
 tg_status tg_allocate(size_t count, size_t size, const char* what, void** out);
 
+/** The same, but what is in it is not defined: of large memory a page costs nothing until it is
+ * written to, and threads that write to different pages share that cost. */
+tg_status tg_allocate_untouched(size_t count, size_t size, const char* what, void** out);
+
 /** Makes room for at least count elements of size bytes in *array (which may be NULL), keeping the
  * first *capacity elements; new room is zeroed. Grows by at least half, never shrinks. Aligned to a
  * cache line; release with tg_free. On failure *array and *capacity are as before. */
@@ -33,6 +37,8 @@ void tg_memory_trim(void);
 
 /** Typed forms: `double* x = NULL; TG_TRY(TG_ALLOCATE(n, "positions", &x));` */
 #define TG_ALLOCATE(count, what, out) tg_allocate((count), sizeof **(out), (what), (void**)(out))
+#define TG_ALLOCATE_UNTOUCHED(count, what, out)                                                    \
+  tg_allocate_untouched((count), sizeof **(out), (what), (void**)(out))
 #define TG_RESERVE(count, what, array, capacity)                                                   \
   tg_reserve((count), sizeof **(array), (what), (void**)(array), (capacity))
 

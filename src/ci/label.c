@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "ci/device_operator.h"
+#include "ci/device_expect.h"
+#include "ci/pes.h"
 #include "ci/spin.h"
 #include "eigen/small.h"
 
@@ -86,23 +87,43 @@ static tg_status part_close(tg_ci_sector* s, const quantity* j_squared, double* 
   return TG_OK;
 }
 
-/* The operator o, where products are. */
-static tg_status make_quantity(const tg_ci_hamiltonian* o, const tg_ci_space* space,
-                               const tg_ci_solve_params* params, quantity* out) {
-  *out = (quantity){.space = space, .threads = params->threads};
-  if (!o) return TG_OK;
-  if (params->backend == TG_CI_CUDA) {
-    const tg_ci_device_operator_params gpu = {
-        .few = true, .threads = params->threads, .device = params->device, .memory = UINT64_MAX};
-    return tg_ci_device_operator_create(o, space, &gpu, &out->gpu);
-  }
-  const tg_ci_operator_params host = {.few = true, .threads = params->threads};
-  return tg_ci_operator_create(o, space, &host, &out->op);
+static bool any_close(const tg_ci_sector* s) {
+  const double* energy = s->result.values;
+  for (int i = 1; i < s->result.states; i++)
+    if (energy[i] - energy[i - 1] <= 2 * s->result.tolerance) return true;
+  return false;
 }
 
-static void free_quantity(quantity* q) {
-  tg_ci_operator_free(q->op);
-  tg_ci_device_operator_free(q->gpu);
+static tg_status part_on_gpu(tg_ci_sector* s, const tg_ci_hamiltonian* o,
+                             const tg_ci_device_operator_params* params) {
+  quantity q = {.space = s->space, .threads = params->threads};
+  double* y = NULL;
+  tg_status status = TG_OK;
+  TG_TRY_GOTO(tg_ci_device_operator_create(o, s->space, params, &q.gpu), done);
+  TG_TRY_GOTO(TG_ALLOCATE((size_t)s->space->dimension, "a vector", &y), done);
+  status = part_close(s, &q, y);
+done:
+  tg_free(y);
+  tg_ci_device_operator_free(q.gpu);
+  return status;
+}
+
+/* As `expect`, where products are on GPUs. */
+static tg_status expect_on_gpus(tg_ci_sector* s, const tg_ci_solve_params* params,
+                                const tg_ci_hamiltonian* o, bool part, double* values) {
+  const bool one = params->gpus <= 1 || tg_ci_pes_are_processes(params->transport);
+  tg_ci_device_operator_params gpu = {
+      .few = true, .threads = params->threads, .device = params->device, .memory = UINT64_MAX};
+  tg_ci_fly fly = {0};
+  tg_status status = TG_OK;
+  TG_TRY(tg_ci_device_tables(o, s->space, &gpu, &fly));
+  gpu.fly = &fly;
+  if (part && any_close(s)) TG_TRY_GOTO(part_on_gpu(s, o, &gpu), done);
+  status = tg_ci_device_expect(o, s->space, &gpu, one ? 1 : params->gpus, &s->result, values,
+                               TG_CI_LABELS);
+done:
+  tg_ci_fly_free(&fly);
+  return status;
 }
 
 /* <v|O|v> of each state into values, at a distance of TG_CI_LABELS; o NULL: S^2. part: first make
@@ -110,25 +131,22 @@ static void free_quantity(quantity* q) {
 static tg_status expect(tg_ci_sector* s, const tg_ci_solve_params* params,
                         const tg_ci_hamiltonian* o, bool part, double* values) {
   const size_t n = (size_t)s->space->dimension;
-  quantity q;
+  const tg_ci_operator_params host = {.few = true, .threads = params->threads};
+  quantity q = {.space = s->space, .threads = params->threads};
   double* y = NULL;
   tg_status status = TG_OK;
-  TG_TRY(make_quantity(o, s->space, params, &q));
+  if (o && params->backend == TG_CI_CUDA) return expect_on_gpus(s, params, o, part, values);
+  if (o) TG_TRY(tg_ci_operator_create(o, s->space, &host, &q.op));
   TG_TRY_GOTO(TG_ALLOCATE(n, "a vector", &y), done);
   if (part) TG_TRY_GOTO(part_close(s, &q, y), done);
   for (int i = 0; i < s->result.states; i++) {
     const double* v = s->result.vectors + (size_t)i * s->result.ld;
-    double* value = &values[i * TG_CI_LABELS];
-    if (q.gpu) {
-      TG_TRY_GOTO(tg_ci_device_operator_expect(q.gpu, v, value, NULL), done);
-      continue;
-    }
     TG_TRY_GOTO(times(&q, v, y), done);
-    *value = dot(n, v, y);
+    values[i * TG_CI_LABELS] = dot(n, v, y);
   }
 done:
   tg_free(y);
-  free_quantity(&q);
+  tg_ci_operator_free(q.op);
   return status;
 }
 

@@ -66,6 +66,7 @@ bool tg_ci_pes_lead(const tg_ci_pes* pes) { return !pes->world || tg_world_pe(pe
 typedef struct shared {
   const tg_ci_pes* pes;
   const tg_ci_shared_solve* what;
+  double* states; /* of threads: [dimension, states], of which each PE writes its rows */
 } shared;
 
 typedef struct pe {
@@ -135,7 +136,7 @@ static tg_status report(void* context, const tg_eigen_progress* progress, tg_eig
   return what->params->progress(what->params->context, what->problem, what->sector, progress);
 }
 
-/* Vectors of the whole space at the first PE, in place of its rows of them. */
+/* Vectors of the whole space at the first process, in place of its rows of them. */
 static tg_status gather_states(const pe* p, tg_eigen_result* result) {
   const size_t dimension = (size_t)p->split->first[p->split->pe_count];
   const bool first = tg_world_pe(p->world) == 0;
@@ -214,6 +215,10 @@ static tg_status find_states(pe* p, tg_eigen_result* result) {
   if (what->params->progress && tg_world_pe(p->world) == 0) e.progress = report;
   if (what->params->interrupted) e.interrupted = stop_asked;
   e.context = p;
+  if (p->of->states) {
+    e.into = p->of->states + problem.first;
+    e.into_ld = problem.n_total;
+  }
   if (!what->restart) return see_loss(p, tg_eigen_solve(&problem, &e, result));
   tg_ci_restart restart = *what->restart;
   restart.world = p->world;
@@ -264,7 +269,7 @@ static tg_status on_pe(tg_world* world, void* context) {
   TG_TRY(make_share(&p));
   const double made = tg_time_now();
   TG_TRY_GOTO(find_states(&p, &result), done);
-  TG_TRY_GOTO(gather_states(&p, &result), done);
+  if (!of->states) TG_TRY_GOTO(gather_states(&p, &result), done);
   TG_TRY_GOTO(gather_facts(&p, out), done);
   if (tg_world_pe(world) == 0) {
     out->result = result;
@@ -286,5 +291,13 @@ tg_status tg_ci_solve_shared(const tg_ci_pes* pes, const tg_ci_shared_solve* wha
   if (pes->world) return on_pe(pes->world, &of);
   const tg_world_params params = {
       .transport = "loop", .pe_count = pes->count, .deadline_s = pes->deadline_s};
-  return tg_world_run(&params, on_pe, &of);
+  const size_t dimension = (size_t)what->out->space->dimension;
+  const size_t states = (size_t)what->eigen.states;
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(states * dimension, "the states", &of.states));
+  const tg_status status = tg_world_run(&params, on_pe, &of);
+  if (status == TG_OK)
+    what->out->result.vectors = of.states;
+  else
+    tg_free(of.states);
+  return status;
 }

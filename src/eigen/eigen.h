@@ -130,6 +130,8 @@ typedef struct tg_eigen_params {
   const double* start; /* [n, start_count]; NULL: random */
   int start_count;
   size_t start_ld; /* from one start vector to the next; 0: n */
+  double* into;   /* [n, states] of the host, where the final vectors go; NULL: the result's own */
+  size_t into_ld; /* from one of them to the next */
   tg_eigen_check check;
   double miss; /* accepted probability of a missed level, as estimated; 1e-3 */
 
@@ -168,7 +170,8 @@ typedef struct tg_eigen_result {
   double* values;    /* [states] rising, in the operator's units */
   double* residuals; /* [states] norm of A x - value x from a fresh product */
   double* errors;    /* [states] bound of the value's error: residual, or residual^2 / gap */
-  double* vectors;   /* [n, states], column i at i * ld: orthonormal, this PE's rows */
+  double* vectors;   /* [n, states], column i at i * ld: orthonormal, this PE's rows; NULL where
+                        they went into memory of the caller (params.into) */
   size_t ld;
   double tolerance; /* that was asked of the residuals, in the operator's units */
   int64_t products; /* vectors multiplied */

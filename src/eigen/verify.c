@@ -67,7 +67,12 @@ static tg_status make_result(tg_eigen_solver* solver) {
   TG_TRY(TG_ALLOCATE((size_t)states, "eigenvalues", &out->values));
   TG_TRY(TG_ALLOCATE((size_t)states, "residuals", &out->residuals));
   TG_TRY(TG_ALLOCATE((size_t)states, "error bounds", &out->errors));
-  TG_TRY(TG_ALLOCATE((size_t)states * solver->rows.ld, "eigenvectors", &out->vectors));
+  double* into = solver->params.into;
+  const size_t used = solver->rows.used, ld = into ? solver->params.into_ld : solver->rows.ld;
+  if (!into) {
+    TG_TRY(TG_ALLOCATE_UNTOUCHED((size_t)states * ld, "eigenvectors", &out->vectors));
+    into = out->vectors;
+  }
   tg_status status = TG_OK;
   bool* taken = NULL;
   TG_TRY(TG_ALLOCATE((size_t)states, "the order of the states", &taken));
@@ -80,14 +85,14 @@ static tg_status make_result(tg_eigen_solver* solver) {
     out->values[i] = solver->values[low];
     out->residuals[i] = solver->norms[low];
     out->errors[i] = error_bound(solver, low);
-    status = tg_rows_get(&solver->rows, tg_eigen_column(solver, low), solver->rows.used,
-                         out->vectors + (size_t)i * solver->rows.ld);
+    status = tg_rows_get(&solver->rows, tg_eigen_column(solver, low), used, into + (size_t)i * ld);
+    if (out->vectors) memset(into + (size_t)i * ld + used, 0, (ld - used) * sizeof *into);
   }
   tg_free(taken);
   TG_TRY(status);
   solver->times.rotate += tg_time_now() - begin;
   out->states = states;
-  out->ld = solver->rows.ld;
+  out->ld = ld;
   out->tolerance = tg_eigen_tolerance(solver);
   out->products = state->products;
   out->passes = state->passes;
