@@ -76,6 +76,14 @@ static tg_status copy(double* to, const double* from, size_t count, cudaStream_t
   return tg_cuda_status(error, 0, "copying a test's vectors");
 }
 
+/* Memory for a quarter of the matrix beside the tables: mixed has rows of both kinds then. */
+static bool limit_memory(scene* s) {
+  tg_ci_device_operator_facts facts;
+  RUN(tg_ci_device_operator_estimate(s->problem.h, s->space, &s->params, &facts));
+  s->params.memory = facts.fly_bytes + (facts.stored_bytes + facts.making_bytes) / 4;
+  return true;
+}
+
 static bool open_scene(const question* q, tg_ci_storage storage, scene* s) {
   tg_ci_source source;
   memset(&source, 0, sizeof source);
@@ -94,6 +102,7 @@ static bool open_scene(const question* q, tg_ci_storage storage, scene* s) {
   s->params.threads = 4;
   RUN(tg_ci_device_tables(s->problem.h, s->space, &s->params, &s->fly));
   s->params.fly = &s->fly;
+  if (storage == TG_CI_STORAGE_MIXED && !limit_memory(s)) return false;
   s->n = (size_t)s->space->dimension;
   for (size_t i = 0; i < VECTORS * s->n; i++) s->x.push_back(uniform(7, i) - 0.5);
   s->y.resize(VECTORS * s->n);

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every case of the reference data on a GPU: `throng ci solve --backend cuda` against the levels of other programs.
 
-gpu_reference.py THRONG [DATA [STORAGE...]]: DATA is the folder of reference.json (default ../shared/data/ci), STORAGE
-fly, stored (default both; what the matrix does not fit is left to fly). Exit code 77 (skipped) without the data or a
-GPU. Levels of nuclei must agree to 2e-5 MeV, their J too; molecules to 1e-8 Ha.
+gpu_reference.py [--gpus N] [--jobs N] THRONG [DATA [STORAGE...]]: DATA is the folder of reference.json (default
+../shared/data/ci), STORAGE fly, stored, mixed (default fly and stored). --gpus: GPUs that share the states of each case
+(default 1); --jobs: cases at the same time (default 1: else times mean little). Exit code 77 (skipped) without the data
+or a GPU. Levels of nuclei must agree to 2e-5 MeV, their J too; molecules to 1e-8 Ha.
 """
+import argparse
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -16,8 +19,9 @@ MEV, HA = 2e-5, 1e-8
 WORDS = {"--protons": "protons", "--neutrons": "neutrons", "--two-m": "two_m", "--nmax": "nmax"}
 
 
-def solve(throng, path, words, storage):
-    command = [throng, "ci", "solve", "-i", str(path), "--backend", "cuda", "--storage", storage, "--json", *words]
+def solve(options, path, words, storage):
+    command = [options.throng, "ci", "solve", "-i", str(path), "--backend", "cuda", "--storage", storage, "--json",
+               "--gpus", str(options.gpus), *words]
     began = time.time()
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     took = time.time() - began
@@ -58,29 +62,43 @@ def cases_of(reference, data):
             yield path.stem, path, ["--states", "1"], case
 
 
+def check(options, case, storage):
+    """The line to print, and whether that case has failed, or there is no GPU (None)."""
+    name, path, words, expected = case
+    found, took, why = solve(options, path, words, storage)
+    worst = float("nan")
+    if found:
+        why, worst = (judge_nucleus if "levels_MeV" in expected else judge_molecule)(expected, found)
+    if "no NVIDIA driver" in why or "no usable GPU" in why:
+        return f"skipped: {why}", None
+    wall = found["wall_s"] if found else float("nan")
+    return (f"{name:24} {storage:7} {'FAILED ' + why if why else 'ok':10} worst {worst:.1e}, {wall:.3f} s from start to "
+            f"table, {took:.2f} s in all"), bool(why)
+
+
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    throng = sys.argv[1]
-    data = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "../shared/data/ci")
-    if not (data / "reference.json").exists():
-        print(f"skipped: no reference data in {data}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("throng")
+    parser.add_argument("data", nargs="?", type=pathlib.Path, default=pathlib.Path("../shared/data/ci"))
+    parser.add_argument("storage", nargs="*")
+    options = parser.parse_args()
+    if not (options.data / "reference.json").exists():
+        print(f"skipped: no reference data in {options.data}")
         sys.exit(77)
-    reference = json.loads((data / "reference.json").read_text())
+    reference = json.loads((options.data / "reference.json").read_text())
     failures = 0
-    for name, path, words, case in cases_of(reference, data):
-        for storage in sys.argv[3:] or ["fly", "stored"]:
-            found, took, why = solve(throng, path, words, storage)
-            worst = float("nan")
-            if found:
-                why, worst = (judge_nucleus if "levels_MeV" in case else judge_molecule)(case, found)
-            if "no NVIDIA driver" in why or "no usable GPU" in why:
-                print(f"skipped: {why}")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        running = [pool.submit(check, options, case, storage) for case in cases_of(reference, options.data)
+                   for storage in options.storage or ["fly", "stored"]]
+        for one in running:
+            line, failed = one.result()
+            print(line, flush=True)
+            if failed is None:
+                pool.shutdown(cancel_futures=True)
                 sys.exit(77)
-            failures += bool(why)
-            wall = found["wall_s"] if found else float("nan")
-            print(f"{name:24} {storage:7} {'FAILED ' + why if why else 'ok':10} worst {worst:.1e}, {wall:.3f} s from start "
-                  f"to table, {took:.2f} s in all", flush=True)
+            failures += failed
     print("all agree" if not failures else f"{failures} FAILED")
     sys.exit(failures != 0)
 

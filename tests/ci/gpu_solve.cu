@@ -178,7 +178,8 @@ static bool pes_agree(const question* q, int pes, int gpus, tg_ci_storage storag
   return right;
 }
 
-/* A state that three PEs on a GPU left is gone on with by one, and by processors. */
+/* A state that three PEs left, on two GPUs where there are two, is gone on with by one, and by
+ * processors. */
 static bool three_then_one(const question* q) {
   problem p;
   tg_ci_spectrum whole, end;
@@ -195,6 +196,7 @@ static bool three_then_one(const question* q) {
   bool right = true;
   for (int part = 0; part < 3; part++) {
     params.pes = part == 0 ? 3 : 1;
+    params.gpus = part == 0 && tg_device_count() > 1 ? 2 : 1;
     params.backend = part == 2 ? TG_CI_OMP : TG_CI_CUDA;
     if (part == 2) params.interrupted = NULL;
     steps_left = 9;
@@ -224,7 +226,8 @@ int main(int argc, char** argv) {
   for (int gpus = 1; gpus <= 2 && gpus <= tg_device_count(); gpus++)
     for (int pes = 2; pes <= 3; pes++)
       for (int number : {1, 4, 6, 9, 10})
-        for (tg_ci_storage storage : {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED}) {
+        for (tg_ci_storage storage :
+             {TG_CI_STORAGE_FLY, TG_CI_STORAGE_STORED, TG_CI_STORAGE_MIXED}) {
           if (argc > 1 && strcmp(argv[1], "pes") != 0) continue;
           report(pes_agree(&questions[number], pes, gpus, storage),
                  std::to_string(pes) + " PEs on " + std::to_string(gpus) + " GPUs, " +
