@@ -110,14 +110,15 @@ done:
 
 /* As `expect`, where products are on GPUs. */
 static tg_status expect_on_gpus(tg_ci_sector* s, const tg_ci_solve_params* params,
-                                const tg_ci_hamiltonian* o, bool part, double* values) {
+                                const tg_ci_hamiltonian* o, const tg_ci_fly* tables, bool part,
+                                double* values) {
   const bool one = params->gpus <= 1 || tg_ci_pes_are_processes(params->transport);
   tg_ci_device_operator_params gpu = {
       .few = true, .threads = params->threads, .device = params->device, .memory = UINT64_MAX};
   tg_ci_fly fly = {0};
   tg_status status = TG_OK;
-  TG_TRY(tg_ci_device_tables(o, s->space, &gpu, &fly));
-  gpu.fly = &fly;
+  if (!tables) TG_TRY(tg_ci_device_tables(o, s->space, &gpu, &fly));
+  gpu.fly = tables ? tables : &fly;
   if (part && any_close(s)) TG_TRY_GOTO(part_on_gpu(s, o, &gpu), done);
   status = tg_ci_device_expect(o, s->space, &gpu, one ? 1 : params->gpus, &s->result, values,
                                TG_CI_LABELS);
@@ -127,15 +128,16 @@ done:
 }
 
 /* <v|O|v> of each state into values, at a distance of TG_CI_LABELS; o NULL: S^2. part: first make
- * the states ones of this quantity where levels are close. */
+ * the states ones of this quantity where levels are close. tables: of o; NULL: they are made. */
 static tg_status expect(tg_ci_sector* s, const tg_ci_solve_params* params,
-                        const tg_ci_hamiltonian* o, bool part, double* values) {
+                        const tg_ci_hamiltonian* o, const tg_ci_fly* tables, bool part,
+                        double* values) {
   const size_t n = (size_t)s->space->dimension;
   const tg_ci_operator_params host = {.few = true, .threads = params->threads};
   quantity q = {.space = s->space, .threads = params->threads};
   double* y = NULL;
   tg_status status = TG_OK;
-  if (o && params->backend == TG_CI_CUDA) return expect_on_gpus(s, params, o, part, values);
+  if (o && params->backend == TG_CI_CUDA) return expect_on_gpus(s, params, o, tables, part, values);
   if (o) TG_TRY(tg_ci_operator_create(o, s->space, &host, &q.op));
   TG_TRY_GOTO(TG_ALLOCATE(n, "a vector", &y), done);
   if (part) TG_TRY_GOTO(part_close(s, &q, y), done);
@@ -157,7 +159,7 @@ static double rounding_of(const tg_ci_sector* s, size_t state) {
 }
 
 tg_status tg_ci_label_levels(const tg_ci_problem* p, const tg_ci_solve_params* params,
-                             size_t sector, tg_ci_spectrum* spectrum) {
+                             tg_ci_label_tables* tables, size_t sector, tg_ci_spectrum* spectrum) {
   tg_ci_sector* s = &spectrum->sectors[sector];
   const size_t count = (size_t)s->result.states;
   double* values = NULL;
@@ -166,7 +168,9 @@ tg_status tg_ci_label_levels(const tg_ci_problem* p, const tg_ci_solve_params* p
   for (size_t i = 0; i < count * TG_CI_LABELS; i++) values[i] = NAN;
   for (int k = 0; k < TG_CI_LABELS; k++)
     if (p->label[k] || (k == TG_CI_LABEL_J && p->spin_by_lookup))
-      TG_TRY_GOTO(expect(s, params, p->label[k], k == TG_CI_LABEL_J, values + k), done);
+      TG_TRY_GOTO(expect(s, params, p->label[k], tg_ci_label_tables_of(tables, k),
+                         k == TG_CI_LABEL_J, values + k),
+                  done);
   for (size_t i = 0; i < count; i++) {
     tg_ci_level* level = &spectrum->levels[spectrum->level_count++];
     *level = (tg_ci_level){.sector = sector,

@@ -108,6 +108,13 @@ static tg_status solve_or_go_on(void* context, const tg_eigen_problem* problem,
   return tg_eigen_solve(problem, params, out);
 }
 
+/* Once, by the process that does labels. */
+static void begin_labels(void* context) {
+  tg_ci_run* r = context;
+  if (!r->labels && r->space && tg_ci_pes_lead(&r->pes))
+    r->labels = tg_ci_label_tables_begin(r->problem, r->space, r->pes.threads);
+}
+
 static tg_ci_device_sector gpu_sector(tg_ci_run* r, const tg_ci_space* space,
                                       const tg_ci_need* need) {
   tg_ci_device_sector s = {.room = &r->gpu,
@@ -116,6 +123,7 @@ static tg_ci_device_sector gpu_sector(tg_ci_run* r, const tg_ci_space* space,
                            .space = space,
                            .eigen = tg_ci_run_eigen(r, need, space->dimension, r->memory),
                            .solve = solve_or_go_on,
+                           .tables_made = begin_labels,
                            .context = r,
                            .pes = &r->pes,
                            .sector = r->sector,
@@ -224,7 +232,7 @@ static tg_status diagonalise_one_spin(tg_ci_run* r, tg_ci_sector* s) {
                  p->kind == TG_CI_NUCLEUS ? "J" : "S");
 }
 
-static tg_status solve_sector(tg_ci_run* r, tg_ci_spectrum* spectrum) {
+static tg_status steps_of_sector(tg_ci_run* r, tg_ci_spectrum* spectrum) {
   tg_ci_sector* s = &spectrum->sectors[r->sector];
   double start = tg_time_now();
   tg_ci_need_note_process(&s->need);
@@ -232,6 +240,7 @@ static tg_status solve_sector(tg_ci_run* r, tg_ci_spectrum* spectrum) {
   const tg_ci_space_params space = tg_ci_run_space(r->problem, s->need.symmetry);
   tg_status status = tg_ci_space_make(r->problem->h, &space, &s->space); /* 2 */
   TG_TRY(tg_ci_pes_agree(&r->pes, status));
+  r->space = s->space;
   s->setup_s = tg_time_now() - start;
   TG_TRY(r->problem->two_j < 0 ? diagonalise(r, r->problem->h, s) : diagonalise_one_spin(r, s));
   start = tg_time_now();
@@ -239,11 +248,18 @@ static tg_status solve_sector(tg_ci_run* r, tg_ci_spectrum* spectrum) {
   of_labels.threads = r->pes.threads;
   if (tg_ci_run_on_gpu(r)) of_labels.device = r->gpu.device;
   if (tg_ci_pes_lead(&r->pes)) /* 4, 5 */
-    status = tg_ci_label_levels(r->problem, &of_labels, r->sector, spectrum);
+    status = tg_ci_label_levels(r->problem, &of_labels, r->labels, r->sector, spectrum);
   TG_TRY(tg_ci_pes_agree(&r->pes, status));
   s->labels_s = tg_time_now() - start;
   tg_ci_run_take_memory(r, tg_ci_need_results(r->problem, &s->need));
   return TG_OK;
+}
+
+static tg_status solve_sector(tg_ci_run* r, tg_ci_spectrum* spectrum) {
+  const tg_status status = steps_of_sector(r, spectrum);
+  tg_ci_label_tables_free(&r->labels);
+  r->space = NULL;
+  return status;
 }
 
 /* ---- all of it ---- */

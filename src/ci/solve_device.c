@@ -213,12 +213,15 @@ static tg_status multiply(void* context, int k, const double* x, double* y, size
 }
 
 static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltonian* h,
-                             const tg_ci_device_operator_params* params, tg_ci_sector* out) {
+                             const tg_ci_device_operator_params* params, tg_ci_fly* fly,
+                             tg_ci_sector* out) {
   tg_ci_device_operator* op = NULL;
-  tg_status status = TG_OK;
   const double start = tg_time_now();
-  TG_TRY(tg_ci_device_operator_create(h, s->space, params, &op));
-  const tg_ci_device_operator_facts facts = tg_ci_device_operator_facts_of(op);
+  tg_status status = tg_ci_device_operator_create(h, s->space, params, &op);
+  tg_ci_fly_free(fly);
+  TG_TRY(status);
+  tg_ci_device_operator_facts facts = tg_ci_device_operator_facts_of(op);
+  facts.tables_s = out->need.gpu.tables_s;
   const tg_eigen_params e = share(s, params, &facts);
   note(s, &facts, &e, &out->need);
   tg_eigen_problem problem = {.n = (size_t)s->space->dimension,
@@ -272,22 +275,21 @@ tg_status tg_ci_device_sector_solve(const tg_ci_device_sector* s, const tg_ci_ha
                                     tg_ci_sector* out) {
   tg_ci_device_operator_params params = {0};
   tg_status status = params_of(s, &params);
-  if (s->room->pes == 1) {
-    TG_TRY(status);
-    return solve_alone(s, h, &params, out);
-  }
   tg_ci_fly fly = {0};
   tg_ci_distribution split = {0};
   const double start = tg_time_now();
   if (status == TG_OK) status = tg_ci_device_tables(h, s->space, &params, &fly);
-  if (status == TG_OK) status = tg_ci_distribution_make(&fly, s->room->pes, &split);
+  if (status == TG_OK && s->room->pes > 1)
+    status = tg_ci_distribution_make(&fly, s->room->pes, &split);
   status = tg_ci_pes_agree(s->pes, status);
   if (status == TG_OK) {
     const double seconds = tg_time_now() - start;
     out->setup_s += seconds;
     out->need.gpu.tables_s = seconds;
     params.fly = &fly;
-    status = solve_shared(s, h, &params, &split, out);
+    if (s->tables_made) s->tables_made(s->context);
+    status = s->room->pes > 1 ? solve_shared(s, h, &params, &split, out)
+                              : solve_alone(s, h, &params, &fly, out);
   }
   tg_ci_distribution_free(&split);
   tg_ci_fly_free(&fly);

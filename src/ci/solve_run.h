@@ -5,6 +5,7 @@
 #ifndef TG_CI_SOLVE_RUN_H
 #define TG_CI_SOLVE_RUN_H
 
+#include "ci/label_tables.h"
 #include "ci/pes.h"
 #include "ci/restart.h"
 #include "ci/solve_device.h"
@@ -17,6 +18,8 @@ typedef struct tg_ci_run {
   tg_ci_pes pes;
   tg_ci_restart restart;
   tg_ci_device_room gpu; /* of TG_CI_CUDA */
+  const tg_ci_space* space;       /* of the sector, and what is being made for its labels: */
+  tg_ci_label_tables* labels;
 } tg_ci_run;
 
 bool tg_ci_run_on_gpu(const tg_ci_run* r);

@@ -37,7 +37,7 @@ static tg_status add(tg_ci_flat* f, tg_ci_key_table* numbers, double value) {
 
 typedef struct occurrence {
   double value;
-  uint32_t count;
+  uint32_t count, place; /* in the order of their first occurrences */
 } occurrence;
 
 static int by_count(const void* p, const void* q) {
@@ -46,33 +46,60 @@ static int by_count(const void* p, const void* q) {
   return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* Elements of one species that the other does not change: those that occur often get a number. */
-static tg_status add_alone(tg_ci_flat* f, tg_ci_key_table* numbers) {
-  tg_status status = TG_OK;
-  tg_ci_key_table seen = {0};
-  occurrence* list = NULL;
-  size_t count = 0;
-  TG_TRY(TG_ALLOCATE(MOST_LOOKED_AT, "values of matrix elements", &list));
-  for (int t = 0; t < 2; t++)
-    for (size_t e = 0; e < f->species[t].alone.count; e++) {
-      const double value = fabs(f->species[t].value[e]);
-      if (f->species[t].field[e] || find(numbers, value) != TG_CI_NO_KEY) continue;
-      const int64_t at = tg_ci_key_table_find(&seen, bits_of(value));
-      if (at != TG_CI_NO_KEY) {
-        list[at].count++;
-      } else if (count < MOST_LOOKED_AT) {
-        list[count] = (occurrence){value, 1};
-        TG_TRY_GOTO(tg_ci_key_table_add(&seen, bits_of(value), (uint32_t)count++), done);
+/* Numbers of elements of one species that the other does not change, into their words: those of
+ * `numbers`, and behind them one for each value that is not there, in the order in which they come.
+ */
+static tg_status look_at_alone(tg_ci_flat* f, tg_ci_key_table* numbers, occurrence* list,
+                               size_t* count) {
+  const uint32_t first = (uint32_t)f->value_count;
+  for (int t = 0; t < 2; t++) {
+    tg_ci_flat_species* s = &f->species[t];
+    for (size_t e = 0; e < s->alone.count; e++) {
+      s->word[e] = TG_CI_NO_WORD;
+      if (s->field[e]) continue;
+      int64_t at = find(numbers, s->value[e]);
+      if (at == TG_CI_NO_KEY) {
+        if (*count == MOST_LOOKED_AT) continue;
+        at = first + (int64_t)*count;
+        list[*count] = (occurrence){fabs(s->value[e]), 0, (uint32_t)*count};
+        *count += 1;
+        TG_TRY(tg_ci_key_table_add(numbers, bits_of(s->value[e]), (uint32_t)at));
       }
+      if (at >= first) list[at - first].count++;
+      s->word[e] = (uint32_t)at;
     }
+  }
+  return TG_OK;
+}
+
+/* Those that occur often get a number; words follow. */
+static tg_status give_words_alone(tg_ci_flat* f, tg_ci_key_table* numbers) {
+  tg_status status = TG_OK;
+  const uint32_t first = (uint32_t)f->value_count;
+  occurrence* list = NULL;
+  uint32_t* number = NULL;
+  size_t count = 0;
+  TG_TRY_GOTO(TG_ALLOCATE(MOST_LOOKED_AT, "values of matrix elements", &list), done);
+  TG_TRY_GOTO(TG_ALLOCATE(MOST_LOOKED_AT, "values of matrix elements", &number), done);
+  TG_TRY_GOTO(look_at_alone(f, numbers, list, &count), done);
   if (count) qsort(list, count, sizeof *list, by_count);
-  for (size_t i = 0; i < count && list[i].count >= TG_CI_OFTEN; i++) {
-    if (f->value_count == TG_CI_MOST_VALUES) break;
-    TG_TRY_GOTO(add(f, numbers, list[i].value), done);
+  for (size_t i = 0; i < count; i++) {
+    const bool often = list[i].count >= TG_CI_OFTEN && f->value_count < TG_CI_MOST_VALUES;
+    number[list[i].place] = often ? (uint32_t)f->value_count : TG_CI_NO_WORD;
+    if (often) f->values[f->value_count++] = list[i].value;
+  }
+  for (int t = 0; t < 2; t++) {
+    const tg_ci_flat_species* s = &f->species[t];
+    for (size_t e = 0; e < s->alone.count; e++) {
+      uint32_t at = s->word[e];
+      if (at != TG_CI_NO_WORD && at >= first) at = number[at - first];
+      if (at && at != TG_CI_NO_WORD) at = 2 * at + (s->value[e] < 0);
+      s->word[e] = at;
+    }
   }
 done:
-  tg_ci_key_table_free(&seen);
   tg_free(list);
+  tg_free(number);
   return status;
 }
 
@@ -110,15 +137,13 @@ tg_status tg_ci_flat_give_words(tg_ci_flat* f) {
     f->value_count = 0;
     goto done;
   }
-  TG_TRY_GOTO(add_alone(f, &numbers), done);
   TG_TRY_GOTO(TG_ALLOCATE(f->row_count, "words of matrix elements", &f->row_words), done);
   for (size_t e = 0; e < f->row_count; e++) f->row_words[e] = word_of(&numbers, f->rows[e]);
   for (int t = 0; t < 2; t++) {
     tg_ci_flat_species* s = &f->species[t];
     TG_TRY_GOTO(TG_ALLOCATE(s->alone.count, "words of matrix elements", &s->word), done);
-    for (size_t e = 0; e < s->alone.count; e++)
-      s->word[e] = s->field[e] ? TG_CI_NO_WORD : word_of(&numbers, s->value[e]);
   }
+  status = give_words_alone(f, &numbers);
 done:
   tg_ci_key_table_free(&numbers);
   return status;
