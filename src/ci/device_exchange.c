@@ -40,6 +40,7 @@ struct tg_ci_device_exchange {
   tg_ci_readers of;
   tg_symmetric* memory; /* signals; of processes the block, too */
   bool processes, joined;
+  bool messages; /* some readers are out of reach: they are sent what is in this PE's x */
   card* cards;         /* [count] of threads */
   char** block;        /* [count] NULL: only messages reach it */
   char** blocks_there; /* the same on the device */
@@ -195,6 +196,8 @@ static tg_status meet(exchange* e, card* mine) {
   for (int p = 0; p < e->count; p++)
     e->block[p] = e->processes ? tg_symmetric_peer(e->memory, p) : e->cards[p].block;
   if (e->processes) e->block[e->pe] = tg_symmetric_local(e->memory);
+  for (int p = 0; p < e->count; p++)
+    if (!e->block[p] && e->of.readers[p].count) e->messages = true;
   const size_t size = (size_t)e->count * sizeof *e->block;
   return tg_world_agree(e->world, e->ops->upload(&e->queue, e->block, size, e->blocks_there));
 }
@@ -298,7 +301,7 @@ tg_status tg_ci_device_exchange_push(tg_ci_device_exchange* e, int k, const doub
   e->turn++;
   e->facts.turns++;
   TG_TRY(mark(e, 0));
-  TG_TRY(queue_copy(e, e->pe, k, x, ld));
+  if (e->messages) TG_TRY(queue_copy(e, e->pe, k, x, ld));
   for (int step = 1; step < e->count; step++) {
     const int pe = (e->pe + e->count - step) % e->count;
     if (!e->of.readers[pe].count) continue;
@@ -312,6 +315,8 @@ tg_status tg_ci_device_exchange_push(tg_ci_device_exchange* e, int k, const doub
     const int pe = (e->pe + e->count - step) % e->count;
     if (e->of.readers[pe].count) TG_TRY(raise_signal(e, pe, arrived(e->pe), e->turn));
   }
+  /* last, as nobody else waits for it */
+  if (!e->messages) TG_TRY(queue_copy(e, e->pe, k, x, ld));
   return mark(e, 1);
 }
 

@@ -287,7 +287,7 @@ done:
 tg_status tg_ci_solve_shared(const tg_ci_pes* pes, const tg_ci_shared_solve* what) {
   tg_ci_shared_solve with = *what;
   with.eigen.threads = threads_of_pe(pes);
-  shared of = {pes, &with};
+  shared of = {.pes = pes, .what = &with};
   if (pes->world) return on_pe(pes->world, &of);
   const tg_world_params params = {
       .transport = "loop", .pe_count = pes->count, .deadline_s = pes->deadline_s};
