@@ -40,7 +40,7 @@ struct tg_ci_device_exchange {
   tg_ci_readers of;
   tg_symmetric* memory; /* signals; of processes the block, too */
   bool processes, joined;
-  bool messages; /* some readers are out of reach: they are sent what is in this PE's x */
+  bool messages;       /* some readers are out of reach: they are sent what is in this PE's x */
   card* cards;         /* [count] of threads */
   char** block;        /* [count] NULL: only messages reach it */
   char** blocks_there; /* the same on the device */

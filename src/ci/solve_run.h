@@ -17,8 +17,8 @@ typedef struct tg_ci_run {
   size_t sector;   /* at work */
   tg_ci_pes pes;
   tg_ci_restart restart;
-  tg_ci_device_room gpu; /* of TG_CI_CUDA */
-  const tg_ci_space* space;       /* of the sector, and what is being made for its labels: */
+  tg_ci_device_room gpu;    /* of TG_CI_CUDA */
+  const tg_ci_space* space; /* of the sector, and what is being made for its labels: */
   tg_ci_label_tables* labels;
 } tg_ci_run;
 

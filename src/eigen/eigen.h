@@ -130,8 +130,8 @@ typedef struct tg_eigen_params {
   const double* start; /* [n, start_count]; NULL: random */
   int start_count;
   size_t start_ld; /* from one start vector to the next; 0: n */
-  double* into;   /* [n, states] of the host, where the final vectors go; NULL: the result's own */
-  size_t into_ld; /* from one of them to the next */
+  double* into;    /* [n, states] of the host, where the final vectors go; NULL: the result's own */
+  size_t into_ld;  /* from one of them to the next */
   tg_eigen_check check;
   double miss; /* accepted probability of a missed level, as estimated; 1e-3 */
 

@@ -191,7 +191,8 @@ static tg_status product_on_pe(tg_world* world, void* context) {
     const tg_ci_share_facts facts = tg_ci_device_share_facts_of(share);
     s->needed[pe] = facts.exchange.needed;
     if (facts.rows != rows || !(facts.product_s >= facts.exchange.exposed_s) ||
-        !(facts.exchange.exposed_s >= facts.exchange.push_s) || facts.exchange.turns < (quick ? 5 : TURNS))
+        !(facts.exchange.exposed_s >= facts.exchange.push_s) ||
+        facts.exchange.turns < (quick ? 5 : TURNS))
       status = tg_fail(TG_ERR_NUMERICS, "the facts: %g s in products, %g s exposed, %g s storing",
                        facts.product_s, facts.exchange.exposed_s, facts.exchange.push_s);
   }
