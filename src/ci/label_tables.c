@@ -11,7 +11,7 @@
 enum { FEWEST_THREADS = 4 };
 
 /* Where tables take less than a millisecond, or so much memory that the solve should have it. */
-static const uint64_t least_bytes = 1 << 20, most_bytes = 128 << 20;
+static const uint64_t least_bytes = 1 << 16, most_bytes = 128 << 20;
 
 struct tg_ci_label_tables {
   const tg_ci_problem* problem;

@@ -159,11 +159,37 @@ static void a_large_grid(void** state) {
   free(expected);
 }
 
+/* The same bits where the caller wants them, and nothing beside them. */
+static void vectors_go_where_asked(void** state) {
+  (void)state;
+  enum { STATES = 3, N = 41, LD = 50, FIRST = 7 };
+  dense_operator op = dense_random(N, 5);
+  const tg_eigen_problem problem = {.n = op.n, .context = &op, .apply = dense_apply};
+  tg_eigen_params params = tg_eigen_defaults();
+  tg_eigen_result own, lent;
+  double into[STATES * LD + FIRST];
+  for (size_t i = 0; i < sizeof into / sizeof *into; i++) into[i] = -7;
+  params.states = STATES;
+  assert_int_equal(tg_eigen_solve(&problem, &params, &own), TG_OK);
+  params.into = into + FIRST;
+  params.into_ld = LD;
+  assert_int_equal(tg_eigen_solve(&problem, &params, &lent), TG_OK);
+  assert_null(lent.vectors);
+  for (size_t i = 0; i < sizeof into / sizeof *into; i++) {
+    const size_t column = (i - FIRST) / LD, row = (i - FIRST) % LD;
+    const bool ours = i >= FIRST && row < N;
+    assert_true(into[i] == (ours ? own.vectors[column * own.ld + row] : -7));
+  }
+  tg_eigen_result_free(&own);
+  tg_eigen_result_free(&lent);
+  free(op.a);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_matrices),     cmocka_unit_test(every_number_of_states),
       cmocka_unit_test(small_bases_restart), cmocka_unit_test(odd_spectra),
-      cmocka_unit_test(a_large_grid),
+      cmocka_unit_test(a_large_grid),        cmocka_unit_test(vectors_go_where_asked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
