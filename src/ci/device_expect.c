@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ci/device_expect.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "comm/world.h"
 
 typedef struct work {
@@ -28,8 +32,13 @@ static tg_status some(const work* w, int device, int mine) {
 }
 
 static tg_status on_pe(tg_world* world, void* context) {
+  const work* w = context;
   const int pe = tg_world_pe(world);
-  return some(context, pe, pe);
+#ifdef _OPENMP
+  const int all = w->params->threads > 0 ? w->params->threads : omp_get_max_threads();
+  omp_set_num_threads(all > w->gpus ? all / w->gpus : 1);
+#endif
+  return some(w, pe, pe);
 }
 
 tg_status tg_ci_device_expect(const tg_ci_hamiltonian* o, const tg_ci_space* space,

@@ -259,8 +259,18 @@ static tg_status make_share(pe* p) {
   return TG_OK;
 }
 
+/* What this thread asks OpenMP for from now on, where it does not say how many threads. */
+static void take_threads(const shared* of) {
+#ifdef _OPENMP
+  if (!of->pes->world) omp_set_num_threads(of->what->eigen.threads);
+#else
+  (void)of;
+#endif
+}
+
 static tg_status on_pe(tg_world* world, void* context) {
   const shared* of = context;
+  take_threads(of);
   tg_ci_sector* out = of->what->out;
   pe p = {.of = of, .world = world};
   tg_eigen_result result = {0};

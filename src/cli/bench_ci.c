@@ -50,8 +50,7 @@ static const tg_cli_option options[] = {
     {"gpu", 0, TG_CLI_INT, offsetof(fields, device), "N", "which GPU, where it is one (default 0)",
      false},
     {"gpus", 0, TG_CLI_TEXT, offsetof(fields, gpus), "N,...",
-     "numbers of GPUs that share the states, one after the other; more than one has not been tried "
-     "yet (default 1)",
+     "numbers of GPUs that share the states, one after the other (default 1)",
      false},
     {"threads", 0, TG_CLI_INT, offsetof(fields, threads), "N",
      "of the host (default: all it may use)", false},

@@ -118,7 +118,7 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    "where products and vectors are: the processors, or GPUs (default omp)", false},                \
   {"gpus", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, gpus), "N",                                       \
    "of --backend cuda: GPUs that share the states, each for one of --pe processing elements or "    \
-   "more (default 1; more than one is built, but has not been tried yet)", false},                 \
+   "more (default 1; more pay for a million states and more)", false},                             \
   {"threads", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, threads), "N",                                 \
    "OpenMP threads of this process (default: all processors)", false},                             \
   {"memory", 0, TG_CLI_DOUBLE, TG_CLI_CI_OPTION(type, memory_gb), "GB",                            \

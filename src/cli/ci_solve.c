@@ -222,7 +222,7 @@ static const tg_cli_example examples[] = {
      "the states shared by two processing elements"},
     {"mpirun -n 2 throng ci solve -i usdb --protons 4 --neutrons 4", "a process each"},
     {"throng ci solve -i usdb --protons 6 --neutrons 6 --backend cuda --gpus 2",
-     "28Si, its states shared by two GPUs; not tried on two yet"},
+     "28Si, its states shared by two GPUs"},
     {NULL, NULL},
 };
 
