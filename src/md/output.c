@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -182,11 +183,30 @@ tg_status tg_output_close(tg_output** pointer) {
   return first;
 }
 
+/* A file that was moved or removed takes what is written into it, and nobody will find that. */
+static tg_status check_place(const tg_output* output, int file) {
+  struct stat written, named;
+  const char* path = output->paths[file];
+  if (fstat(fileno(output->files[file]), &written) != 0 || stat(path, &named) != 0)
+    return tg_fail(TG_ERR_MACHINE,
+                   "%s: this file of the run is gone (%s): nothing more is written; put the folder "
+                   "back and go on from its checkpoint (--continue), or choose another folder (-o)",
+                   path, strerror(errno));
+  if (written.st_dev == named.st_dev && written.st_ino == named.st_ino) return TG_OK;
+  return tg_fail(TG_ERR_MACHINE,
+                 "%s: another file stands where this run has written: nothing more is written; put "
+                 "the run's folder back and go on from its checkpoint (--continue), or choose "
+                 "another folder (-o)",
+                 path);
+}
+
 tg_status tg_output_frame_trr(tg_output* output, const tg_frame* frame) {
+  TG_TRY(check_place(output, TG_OUTPUT_TRR));
   return tg_trr_write(output->files[TG_OUTPUT_TRR], frame, 0);
 }
 
 tg_status tg_output_frame_xtc(tg_output* output, const tg_frame* frame) {
+  TG_TRY(check_place(output, TG_OUTPUT_XTC));
   return tg_xtc_write(output->files[TG_OUTPUT_XTC], frame,
                       output->system->parameters.compressed_precision);
 }
@@ -214,6 +234,7 @@ double tg_output_drift(const tg_output* output) {
 tg_status tg_output_energies(tg_output* output, long long step, double time,
                              const tg_energies* energies, const double pressure[3][3]) {
   FILE* xvg = output->files[TG_OUTPUT_XVG];
+  TG_TRY(check_place(output, TG_OUTPUT_XVG));
   fprintf(xvg, "%.6f", time);
   tg_json json = tg_json_on(output->files[TG_OUTPUT_JSONL], false);
   tg_json_open_object(&json, NULL);

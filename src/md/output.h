@@ -53,6 +53,8 @@ tg_status tg_output_open(const char* folder, const tg_md_system* system, int for
 /** Writes what is buffered, closes. First error is reported; *output becomes NULL. */
 tg_status tg_output_close(tg_output** output);
 
+/** What is written next finds out, too, whether its file is still where its name says:
+ * TG_ERR_MACHINE where it was moved, removed or replaced meanwhile. */
 tg_status tg_output_frame_trr(tg_output* output, const tg_frame* frame);
 tg_status tg_output_frame_xtc(tg_output* output, const tg_frame* frame);
 /** A line of energies; counts towards the averages. columns that the system lacks are left out. */

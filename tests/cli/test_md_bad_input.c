@@ -399,6 +399,27 @@ static void a_file_too_large_is_no_crash(void** state) {
   if (code != 3 || !strstr(err, "full/traj.xtc")) fail_msg("%d: %s", code, err);
 }
 
+/* Files that are open take what is written wherever they are: the run looks for their names. */
+static void a_folder_that_is_gone_is_told_at_once(void** state) {
+  (void)state;
+  static char out[1 << 14], err[1 << 14];
+  char command[2048], run[512];
+  pristine();
+  snprintf(run, sizeof run, "'%s' md run -c conf.gro -p topol.top -f rf.mdp -o gone --threads 1",
+           TG_PROGRAM);
+  snprintf(command, sizeof command,
+           "sed -i 's/^nsteps.*/nsteps = 20/;s/^nstenergy.*/nstenergy = 10/' rf.mdp && %s && "
+           "cksum <gone/state.cpt >before && size=$(wc -c <gone/energies.jsonl) && "
+           "sed -i 's/^nsteps.*/nsteps = 2000/' rf.mdp || exit 1; %s --continue & "
+           "while kill -0 $! && [ $(wc -c <gone/energies.jsonl) -le $size ]; do sleep 0.05; done; "
+           "mv gone moved; wait $!; code=$?; cksum <moved/state.cpt | cmp - before && exit $code",
+           run, run);
+  const int code = shell(command, out, err, sizeof out);
+  if (code != 3 || !strstr(err, "gone/energies.xvg: this file of the run is gone"))
+    fail_msg("%d: %s", code, err);
+  assert_false(tg_path_exists("gone"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bad_input_is_refused_and_nothing_is_written),
@@ -406,6 +427,7 @@ int main(void) {
       cmocka_unit_test(an_earlier_run_stays_untouched),
       cmocka_unit_test(a_folder_has_one_writer),
       cmocka_unit_test(a_file_too_large_is_no_crash),
+      cmocka_unit_test(a_folder_that_is_gone_is_told_at_once),
   };
   return cmocka_run_group_tests_name("bad input", tests, set_up, tear_down);
 }
