@@ -120,16 +120,33 @@ static tg_status measure(const tg_bench_md_gpu_params* params, const tg_device_m
   return TG_OK;
 }
 
-/* Radii and intervals as a run of this system would have them. */
-static tg_status choose_list(const tg_md_system* system, const tg_device_atoms* atoms,
-                             tg_device_md_params* p, tg_bench_md_gpu_result* out) {
+/* Radii and intervals as a run of the copies would have them, whose box has room for a larger
+ * radius than that of one. */
+static tg_status choose_for_copies(const tg_md_system* one, const int copies[3],
+                                   tg_list_choice* choice) {
+  tg_md_system all = *one;
   tg_md_job job;
   tg_restart restart;
-  tg_list_choice choice;
   memset(&restart, 0, sizeof restart);
   tg_md_job_default(&job);
   job.backend = "cuda";
-  TG_TRY(tg_list_choose(system, &job, &restart, &choice));
+  all.topology.blocks = NULL;
+  TG_TRY(TG_ALLOCATE(one->topology.block_count, "molecules", &all.topology.blocks));
+  for (size_t i = 0; i < one->topology.block_count; i++) {
+    all.topology.blocks[i] = one->topology.blocks[i];
+    for (int d = 0; d < 3; d++) all.topology.blocks[i].count *= copies[d];
+  }
+  for (int d = 0; d < 3; d++) all.box[d] *= copies[d];
+  const tg_status status = tg_list_choose(&all, &job, &restart, choice);
+  TG_FREE(all.topology.blocks);
+  return status;
+}
+
+static tg_status choose_list(const tg_md_system* system, const int copies[3],
+                             const tg_device_atoms* atoms, tg_device_md_params* p,
+                             tg_bench_md_gpu_result* out) {
+  tg_list_choice choice;
+  TG_TRY(choose_for_copies(system, copies, &choice));
   p->list_radius = choice.radius;
   p->inner_radius = choice.prune_interval > 0 ? choice.inner_radius : choice.radius;
   out->atom_count = atoms->count;
@@ -158,7 +175,7 @@ tg_status tg_bench_md_gpu(const tg_bench_md_gpu_params* params, const tg_device_
   if (status == TG_OK) {
     tg_device_atoms_params(&atoms, system, &p);
     p.device = params->device;
-    status = choose_list(system, &atoms, &p, out);
+    status = choose_list(system, params->copies, &atoms, &p, out);
   }
   if (status == TG_OK) status = tg_device_md_create(&p, &md);
   if (status == TG_OK) status = measure(params, &p, &atoms, md, out);

@@ -212,8 +212,7 @@ static tg_status measure_waits(bench* b, tg_bench_md_gpu_steps_result* out) {
   return TG_OK;
 }
 
-/* The lists' kernels too are measured here: this box has room for a larger radius than one copy's.
- */
+/* The lists' kernels too are measured here: many domains have others. */
 static tg_status split(bench* b, tg_bench_md_gpu_steps_result* out) {
   enum { LAUNCHES = 10 };
   const int life = b->run.nstlist, repeats = b->params->repeats;

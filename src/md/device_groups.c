@@ -25,7 +25,7 @@ static int lane_of(const tg_constraint_groups* groups, size_t g, int atom) {
 static tg_status refuse(const tg_molecule_type* type, const char* what, int most) {
   return tg_fail(TG_ERR_INPUT,
                  "molecule %s: a group of its constraints has more than %d %s: more than the GPU "
-                 "update takes; use constraints = h-bonds or the backend omp",
+                 "update takes; use --backend omp, or constraints = h-bonds",
                  type->name, most, what);
 }
 
@@ -128,7 +128,7 @@ static tg_status make_pattern(const tg_molecule_type* type, const tg_constraint_
     if (atoms != 3)
       return tg_fail(TG_ERR_INPUT,
                      "molecule %s: a rigid water is joined to other atoms by constraints: the GPU "
-                     "update cannot do that; use the backend omp",
+                     "update cannot do that; use --backend omp",
                      type->name);
     return make_water(type, &settles->items[i], w, out);
   }

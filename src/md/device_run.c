@@ -66,7 +66,7 @@ typedef struct loop {
 static tg_status check_gpus(const tg_device_choice* devices, int process_count) {
   const int there = tg_device_count(), wanted = process_count > 1 ? 1 : devices->card_count;
   if (there == 0)
-    return tg_fail(TG_ERR_MACHINE, "the backend cuda: %s; use the backend omp", tg_device_reason());
+    return tg_fail(TG_ERR_MACHINE, "the backend cuda: %s; use --backend omp", tg_device_reason());
   if (wanted <= there) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "%d GPUs were asked for, and this machine has %d (throng info shows them); ask "
@@ -82,7 +82,7 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
     return tg_fail(
         TG_ERR_INPUT,
         "integrator = steep on %d domains: with the backend cuda one GPU minimises, with "
-        "one domain; leave --pe and --gpus out, or use the backend omp",
+        "one domain; leave --pe and --gpus out, or use --backend omp",
         domains);
   if (process_count > 1 && job->tune)
     return tg_fail(TG_ERR_INPUT,
@@ -92,7 +92,7 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
   if (strcmp(job->precision, "mixed") != 0)
     return tg_fail(TG_ERR_INPUT,
                    "precision \"%s\": the backend cuda has pair forces in float alone; leave "
-                   "--precision out, or use the backend omp",
+                   "--precision out, or use --backend omp",
                    job->precision);
   if (job->trace)
     return tg_fail(TG_ERR_INPUT,

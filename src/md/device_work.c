@@ -54,7 +54,7 @@ static tg_status sort_into_bins(const tg_md_system* system, tg_device_work* w) {
     if (bin < 0)
       return tg_fail(TG_ERR_INPUT,
                      "tc-grps and comm-grps divide the atoms into more than %d parts: more than a "
-                     "GPU's update has room for; use fewer groups or the backend omp",
+                     "GPU's update has room for; use fewer groups or --backend omp",
                      TG_DEVICE_BINS);
     w->bin[i] = (unsigned char)bin;
     w->inverse_mass[i] = (float)(1 / tg_md_atom(system, i)->mass);

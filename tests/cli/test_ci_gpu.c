@@ -32,7 +32,7 @@ static void a_missing_gpu_is_told(void** state) {
     if (run(words[i]) != 3) fail_msg("%s: %s", words[i], ci_output);
     /* why, and what to do: without CUDA, without a driver, without a GPU */
     assert_non_null(strstr(ci_output, "cuda"));
-    assert_true(strstr(ci_output, "configure it") || strstr(ci_output, "driver") ||
+    assert_true(strstr(ci_output, "./dev build cuda") || strstr(ci_output, "driver") ||
                 strstr(ci_output, "GPU"));
   }
 }

@@ -2,8 +2,7 @@
 /* The answers of a throng that was built without CUDA. */
 #include "device/device.h"
 
-static const char REASON[] =
-    "throng was built without CUDA; configure it with the preset cuda (TG_CUDA=ON)";
+static const char REASON[] = "throng was built without CUDA; build it with ./dev build cuda";
 
 bool tg_device_built(void) { return false; }
 int tg_device_count(void) { return 0; }

@@ -318,7 +318,7 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
   if (bytes > (size_t)most)
     return tg_fail(TG_ERR_INPUT,
                    "GPU %d: %u atom types; its multiprocessors have room for the parameters of %d; "
-                   "use the backend omp",
+                   "use --backend omp",
                    device, md->views.all.type_count,
                    (most / TG_MD_WARPS - (int)ATOM_BYTES) / TG_MD_ROW_BYTES);
   for (const void* kernel :

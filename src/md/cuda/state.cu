@@ -234,7 +234,7 @@ static tg_status check_params(const tg_device_md_params* p) {
     if (!(p->box[d] > 2 * p->list_radius))
       return tg_fail(TG_ERR_INPUT,
                      "GPU %d: the box is %g nm long in %c; more than twice the list radius of %g "
-                     "nm is needed; use the backend omp",
+                     "nm is needed; use --backend omp, which is fast enough for so few atoms",
                      p->device, p->box[d], "xyz"[d], p -> list_radius);
   return TG_OK;
 }
@@ -393,27 +393,27 @@ static tg_status check_trouble(tg_device_md* md) {
   if (trouble & TG_MD_CLUSTER_WIDE)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: in this box clusters of 8 atoms and their neighbours span more than "
-                   "half of it; use a larger box or the backend omp",
+                   "half of it; use --backend omp, or a larger box",
                    md->device);
   if (trouble & TG_MD_PARTNERS_FULL)
     return tg_fail(TG_ERR_MACHINE,
-                   "GPU %d: 8 neighbouring atoms have more than %d excluded partners; use the "
-                   "backend omp",
+                   "GPU %d: 8 neighbouring atoms have more than %d excluded partners; use "
+                   "--backend omp",
                    md->device, TG_MD_PARTNERS);
   if (trouble & TG_MD_BONDED_FAR)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: atoms with a bonded interaction are further apart than the list radius "
-                   "and in different domains; use one domain or the backend omp",
+                   "and in different domains; use one domain or --backend omp",
                    md->device);
   if (trouble & TG_MD_DOMAIN_FULL)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: a domain has more atoms than it has room for: the atoms stand too "
-                   "unevenly; use fewer domains or the backend omp",
+                   "unevenly; use fewer domains or --backend omp",
                    md->device);
   if (trouble)
     return tg_fail(TG_ERR_MACHINE,
                    "GPU %d: the pair list has outgrown its room: somewhere the atoms stand more "
-                   "than twice as dense as on average; use the backend omp",
+                   "than twice as dense as on average; use --backend omp",
                    md->device);
   return TG_OK;
 }
