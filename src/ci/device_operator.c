@@ -12,6 +12,7 @@
 #include "ci/device_mixed.h"
 #include "ci/device_stored.h"
 #include "ci/product_fly.h"
+#include "ci/slices.h"
 #include "device/device.h"
 #include "eigen/vectors.h"
 
@@ -22,6 +23,7 @@ struct tg_ci_device_operator {
   tg_ci_device_fly* fly;
   tg_ci_device_stored* stored;
   tg_ci_device_mixed* mixed;
+  tg_ci_slices* slices;
   tg_eigen_problem problem; /* whose rows the vectors here have */
   tg_rows rows;
   double* diagonal;
@@ -37,13 +39,18 @@ static int threads_of(const tg_ci_device_operator_params* params) {
 #endif
 }
 
+static bool by_acc(const tg_ci_device_operator_params* params) {
+  return params->place == TG_EIGEN_ACC;
+}
+
 static double gb(uint64_t bytes) { return 1e-9 * (double)bytes; }
 
 /* ---- the tables on the host ---- */
 
 /* Elements that are zero take no time where nearly all are, unless they are to be stored. */
 static bool takes_few(const tg_ci_hamiltonian* h, const tg_ci_device_operator_params* params) {
-  return params->few || (params->storage != TG_CI_STORAGE_STORED && tg_ci_hamiltonian_is_sparse(h));
+  const bool stored = params->storage == TG_CI_STORAGE_STORED || by_acc(params);
+  return params->few || (!stored && tg_ci_hamiltonian_is_sparse(h));
 }
 
 tg_status tg_ci_device_tables(const tg_ci_hamiltonian* h, const tg_ci_space* space,
@@ -106,6 +113,26 @@ static uint64_t mixed_memory(const tg_ci_device_operator_params* params,
   return params->memory - (all ? params->usual : params->fewest);
 }
 
+/* OpenACC stores the matrix, or refuses. */
+static tg_status choose_stored(const tg_ci_fly* fly, const tg_ci_device_operator_params* params,
+                               tg_ci_device_operator_facts* f) {
+  const tg_ci_storage asked = f->host.storage;
+  f->stored_bytes = tg_ci_slices_bytes(fly, false, &f->making_bytes);
+  f->host.storage = TG_CI_STORAGE_STORED;
+  if (asked == TG_CI_STORAGE_FLY || asked == TG_CI_STORAGE_MIXED || fly->few)
+    return tg_fail(TG_ERR_INPUT, "--backend acc stores the matrix; --storage %s goes with others",
+                   tg_ci_storage_name(asked));
+  const uint64_t needed = params->fewest + f->stored_bytes + f->making_bytes;
+  if (needed <= params->memory) return TG_OK;
+  return tg_fail(
+      TG_ERR_MACHINE,
+      "--backend acc: about %.4g GB are needed, and %.4g GB may be used: %.4g GB for the "
+      "fewest vectors that do, %.4g GB for the stored matrix and making it; ask for "
+      "fewer --states, truncate the space (--nmax, --excitations, --occupation), or use "
+      "--backend omp",
+      gb(needed), gb(params->memory), gb(params->fewest), gb(needed - params->fewest));
+}
+
 /* Bytes, and the choice that follows from them. */
 static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                         const tg_ci_device_operator_params* params,
@@ -115,6 +142,7 @@ static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                                    .pairs = fly->pairs,
                                    .lane_pairs = fly->lane_pairs,
                                    .tables = fly->bytes - fly->space->dimension * sizeof(double)};
+  if (by_acc(params)) return choose_stored(fly, params, f);
   f->fly_bytes = tg_ci_device_fly_bytes(fly);
   if (!fly->few) {
     const tg_ci_device_stored_params matrix = stored_params(h, fly, params);
@@ -148,7 +176,7 @@ tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci
 static void shape_rows(tg_ci_device_operator* op, const tg_ci_space* space,
                        const tg_ci_device_operator_params* params) {
   op->problem = (tg_eigen_problem){.n = (size_t)space->dimension,
-                                   .place = TG_EIGEN_CUDA,
+                                   .place = by_acc(params) ? TG_EIGEN_ACC : TG_EIGEN_CUDA,
                                    .device = params->device,
                                    .stream = params->stream};
   tg_rows_shape(op->problem.n, &op->rows);
@@ -156,10 +184,28 @@ static void shape_rows(tg_ci_device_operator* op, const tg_ci_space* space,
   op->rows.problem = &op->problem;
 }
 
+static tg_status make_by_acc(const tg_ci_fly* fly, const tg_ci_device_operator_params* params,
+                             tg_ci_device_operator* op) {
+  tg_ci_device_operator_facts* f = &op->facts;
+  tg_ci_slices_backend backend;
+  TG_TRY(tg_ci_slices_find("acc", &backend));
+  TG_TRY(tg_rows_acc(&op->rows.ops));
+  TG_TRY(op->rows.ops->open(&op->rows, SCRATCH_COLUMNS, SCRATCH_COLUMNS));
+  const tg_ci_slices_params matrix = {.fly = fly, .memory = params->memory - params->fewest};
+  TG_TRY(tg_ci_slices_create(&backend, &matrix, &op->slices));
+  const tg_ci_slices_facts made = tg_ci_slices_query(op->slices);
+  f->stored_bytes = made.bytes;
+  f->product_bytes = made.product_bytes;
+  f->stored_elements = made.elements;
+  f->host.stored = made.elements + f->host.dimension;
+  return TG_OK;
+}
+
 static tg_status make_on_device(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                                 const tg_ci_device_operator_params* params,
                                 tg_ci_device_operator* op) {
   tg_ci_device_operator_facts* f = &op->facts;
+  if (by_acc(params)) return make_by_acc(fly, params, op);
   TG_TRY(tg_rows_cuda(&op->rows.ops));
   TG_TRY(op->rows.ops->open(&op->rows, SCRATCH_COLUMNS, SCRATCH_COLUMNS));
   if (f->host.storage == TG_CI_STORAGE_FLY)
@@ -190,7 +236,7 @@ tg_status tg_ci_device_operator_create(const tg_ci_hamiltonian* h, const tg_ci_s
   tg_ci_fly own = {0};
   const tg_ci_fly* fly = params->fly ? params->fly : &own;
   tg_ci_device_operator* op = NULL;
-  if (tg_device_count() == 0)
+  if (!by_acc(params) && tg_device_count() == 0)
     return tg_fail(TG_ERR_MACHINE, "configuration interaction on a GPU: %s", tg_device_reason());
   TG_TRY(TG_ALLOCATE(1, "operator", &op));
   shape_rows(op, space, params);
@@ -220,11 +266,13 @@ void tg_ci_device_operator_free(tg_ci_device_operator* op) {
   tg_ci_device_fly_destroy(&op->fly);
   tg_ci_device_stored_destroy(&op->stored);
   tg_ci_device_mixed_destroy(&op->mixed);
+  tg_ci_slices_destroy(&op->slices);
   tg_free(op);
 }
 
 tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, size_t ldx,
                                       double* y, size_t ldy) {
+  if (op->slices) return tg_ci_slices_apply(op->slices, k, x, ldx, y, ldy);
   if (op->stored) return tg_ci_device_stored_apply(op->stored, k, x, ldx, y, ldy);
   if (op->mixed) return tg_ci_device_mixed_apply(op->mixed, k, x, ldx, y, ldy);
   return tg_ci_device_fly_apply(op->fly, k, x, ldx, y, ldy);
@@ -258,6 +306,10 @@ tg_status tg_ci_device_operator_expect(tg_ci_device_operator* op, const double* 
 }
 
 tg_status tg_ci_device_operator_diagonal(tg_ci_device_operator* op, const double** out) {
+  if (op->slices) {
+    *out = tg_ci_slices_diagonal(op->slices);
+    return TG_OK;
+  }
   if (!op->diagonal) {
     TG_TRY(op->rows.ops->allocate(&op->rows, 1, "the diagonal", &op->diagonal));
     TG_TRY(op->stored  ? tg_ci_device_stored_diagonal(op->stored, op->diagonal)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file ci/device_operator.h  The Hamiltonian on a space, multiplying vectors in a GPU's memory.
+/** @file ci/device_operator.h  The Hamiltonian on a space, multiplying vectors in a GPU's memory,
+ * by CUDA, or by OpenACC (TG_EIGEN_ACC), which stores the matrix in any case (ci/slices.h).
  *
  * Stored: a sparse matrix, made on the GPU (ci/device_stored.h). Fly: factorised jumps
  * (ci/device_fly.h). Both give the same vector up to rounding, and each the same bits every time.
@@ -19,6 +20,7 @@
 typedef struct tg_ci_device_operator tg_ci_device_operator;
 
 typedef struct tg_ci_device_operator_params {
+  tg_eigen_place place; /* TG_EIGEN_ACC, or else CUDA; OpenACC has no rows, device and stream */
   tg_ci_storage storage;
   int device;
   void* stream;         /* a cudaStream_t of it; NULL: the default one */

@@ -30,7 +30,9 @@ tg_ci_solve_params tg_ci_solve_defaults(void) {
 }
 
 const char* tg_ci_backend_name(tg_ci_backend backend) {
-  return backend == TG_CI_CUDA ? "cuda" : "omp";
+  static const char* const names[] = {
+      [TG_CI_OMP] = "omp", [TG_CI_CUDA] = "cuda", [TG_CI_ACC] = "acc"};
+  return names[backend];
 }
 
 int tg_ci_usual_states(int asked) { return asked > 0 ? asked : USUAL_STATES; }
@@ -208,7 +210,7 @@ static tg_status diagonalise_one_spin(tg_ci_run* r, tg_ci_sector* s) {
                                  .value = j * (j + 1),
                                  .space = s->space,
                                  .threads = r->pes.threads,
-                                 .on_gpu = tg_ci_run_on_gpu(r),
+                                 .on_gpu = r->params->backend == TG_CI_CUDA,
                                  .device = r->params->device};
   double strength = first_lift[p->kind] / (2 * j + 2);
   for (int round = 0; round < TG_CI_RESTART_ROUNDS; round++) {

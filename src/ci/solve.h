@@ -16,6 +16,7 @@
 typedef enum tg_ci_backend {
   TG_CI_OMP,  /* the processors of this machine */
   TG_CI_CUDA, /* a GPU: operator and vectors lie in its memory (ci/device_operator.h) */
+  TG_CI_ACC,  /* the same by OpenACC (ci/slices.h): a GPU where its module has one, else the host */
 } tg_ci_backend;
 
 const char* tg_ci_backend_name(tg_ci_backend backend);
@@ -53,6 +54,8 @@ typedef struct tg_ci_solve_params {
 /** What a sector needs of a GPU: bytes of its memory. */
 typedef struct tg_ci_device_need {
   bool used; /* false: the rest is zero */
+  bool acc;  /* by OpenACC */
+  bool host; /* which has no GPU: memory is the host's */
   int device;
   int gpus;
   int pes; /* that share the sector's states; bytes but `free` are those of one of them */

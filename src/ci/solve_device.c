@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/timer.h"
 #include "ci/device_exchange.h"
+#include "ci/slices.h"
 #include "device/device.h"
 
 static double gb(uint64_t bytes) { return 1e-9 * (double)bytes; }
@@ -24,9 +26,19 @@ tg_status tg_ci_device_room_query(int device, tg_ci_device_room* out) {
   if (tg_device_count() == 0)
     return tg_fail(TG_ERR_MACHINE, "configuration interaction on a GPU: %s", tg_device_reason());
   TG_TRY(tg_device_query(device, &info));
-  *out = (tg_ci_device_room){.device = device, .gpus = 1, .pes = 1};
+  *out = (tg_ci_device_room){.place = TG_EIGEN_CUDA, .device = device, .gpus = 1, .pes = 1};
   set_room(info.memory_free_bytes, 1, out);
   snprintf(out->name, sizeof out->name, "%s", info.name);
+  return TG_OK;
+}
+
+tg_status tg_ci_device_room_acc(tg_ci_device_room* out) {
+  tg_ci_slices_backend backend;
+  TG_TRY(tg_ci_slices_find("acc", &backend));
+  const uint64_t free = backend.ops->free_bytes();
+  *out = (tg_ci_device_room){.place = TG_EIGEN_ACC, .host = free == 0, .gpus = 1, .pes = 1};
+  set_room(free ? free : tg_memory_free(), 1, out);
+  backend.motifs->describe(out->name, sizeof out->name);
   return TG_OK;
 }
 
@@ -78,7 +90,7 @@ static uint64_t bytes_of(const tg_ci_device_room* room, uint64_t dimension,
   const tg_eigen_problem problem = {.n = (size_t)rows_of(room, dimension),
                                     .n_total = (size_t)dimension,
                                     .apply = no_product,
-                                    .place = TG_EIGEN_CUDA};
+                                    .place = room->place};
   tg_eigen_params e = *eigen;
   e.basis = basis;
   e.memory = SIZE_MAX;
@@ -124,7 +136,8 @@ static tg_eigen_params shared_params(const tg_ci_device_sector* s) {
 
 static tg_status params_of(const tg_ci_device_sector* s, tg_ci_device_operator_params* out) {
   const tg_eigen_params e = shared_params(s);
-  *out = (tg_ci_device_operator_params){.storage = s->params->storage,
+  *out = (tg_ci_device_operator_params){.place = s->room->place,
+                                        .storage = s->params->storage,
                                         .device = s->room->device,
                                         .memory = s->room->usable,
                                         .host_memory = s->params->memory,
@@ -152,10 +165,12 @@ static void note(const tg_ci_device_sector* s, const tg_ci_device_operator_facts
   const tg_eigen_problem problem = {.n = (size_t)rows_of(s->room, s->space->dimension),
                                     .n_total = (size_t)s->space->dimension,
                                     .apply = no_product,
-                                    .place = TG_EIGEN_CUDA};
+                                    .place = s->room->place};
   out->facts = facts->host;
   out->gpu = (tg_ci_device_need){
       .used = true,
+      .acc = s->room->place == TG_EIGEN_ACC,
+      .host = s->room->host,
       .device = s->room->device,
       .gpus = s->room->gpus,
       .pes = s->room->pes,
@@ -227,7 +242,7 @@ static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltoni
   tg_eigen_problem problem = {.n = (size_t)s->space->dimension,
                               .context = op,
                               .apply = multiply,
-                              .place = TG_EIGEN_CUDA,
+                              .place = s->room->place,
                               .device = s->room->device};
   if (e.method == TG_EIGEN_DAVIDSON)
     TG_TRY_GOTO(tg_ci_device_operator_diagonal(op, &problem.diagonal), done);

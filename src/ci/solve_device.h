@@ -10,6 +10,8 @@
 
 /** The GPU of a run. */
 typedef struct tg_ci_device_room {
+  tg_eigen_place place; /* TG_EIGEN_CUDA, or TG_EIGEN_ACC */
+  bool host;            /* by OpenACC: it has none, and works on the host */
   int device;
   char name[128];
   uint64_t free;   /* bytes */
@@ -20,6 +22,8 @@ typedef struct tg_ci_device_room {
 
 /** The GPU of a run. TG_ERR_MACHINE, with the reason, where there is no such one. */
 tg_status tg_ci_device_room_query(int device, tg_ci_device_room* out);
+/** What OpenACC's module works on, which it has chosen. */
+tg_status tg_ci_device_room_acc(tg_ci_device_room* out);
 /** The GPUs of a run by several PEs: bytes are those of the one with the least, for one PE.
  * device: where gpus is 1. TG_ERR_INPUT for more GPUs than PEs. */
 tg_status tg_ci_device_room_share(int device, int gpus, const tg_ci_pes* pes,

@@ -41,7 +41,7 @@ static uint64_t shared_vectors(const tg_ci_run* r, const tg_ci_need* need, uint6
          ((uint64_t)need->states + 1) * dimension * sizeof(double);
 }
 
-bool tg_ci_run_on_gpu(const tg_ci_run* r) { return r->params->backend == TG_CI_CUDA; }
+bool tg_ci_run_on_gpu(const tg_ci_run* r) { return r->params->backend != TG_CI_OMP; }
 
 /* Of one PE. memory: what this process may take for vectors. */
 tg_eigen_params tg_ci_run_eigen(const tg_ci_run* r, const tg_ci_need* need, uint64_t dimension,
@@ -91,6 +91,11 @@ static tg_status vectors_need(const tg_ci_run* r, const tg_ci_need* need, uint64
 tg_status tg_ci_run_find_gpu(tg_ci_run* r) {
   int device = r->params->device;
   if (!tg_ci_run_on_gpu(r)) return TG_OK;
+  if (r->params->backend == TG_CI_ACC) {
+    if (r->pes.count == 1 && !r->pes.world) return tg_ci_device_room_acc(&r->gpu);
+    return tg_fail(TG_ERR_INPUT, "--backend acc has all states in one processing element, not %d",
+                   r->pes.count);
+  }
   if (r->pes.count == 1 && r->params->gpus <= 1 && !r->pes.world)
     return tg_ci_device_room_query(device, &r->gpu);
   if (r->pes.world) {
@@ -201,5 +206,6 @@ void tg_ci_need_set_peak(tg_ci_need* need) {
 void tg_ci_need_set_gpu_peak(tg_ci_need* need) {
   const tg_ci_operator_facts* f = &need->facts;
   need->peak = need->process + need->space + f->tables + need->vectors;
+  if (need->gpu.host) need->peak += need->gpu.vectors + need->gpu.matrix;
   if (need->peak < need->highest) need->peak = need->highest;
 }

@@ -17,11 +17,12 @@ typedef struct tg_ci_run {
   size_t sector;   /* at work */
   tg_ci_pes pes;
   tg_ci_restart restart;
-  tg_ci_device_room gpu;    /* of TG_CI_CUDA */
+  tg_ci_device_room gpu;    /* of TG_CI_CUDA and TG_CI_ACC */
   const tg_ci_space* space; /* of the sector, and what is being made for its labels: */
   tg_ci_label_tables* labels;
 } tg_ci_run;
 
+/** Operator and vectors are in a memory of their own: a GPU's, or OpenACC's. */
 bool tg_ci_run_on_gpu(const tg_ci_run* r);
 /** The GPU, where there is to be one, or those of this process. */
 tg_status tg_ci_run_find_gpu(tg_ci_run* r);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "ci/input/builtin.h"
 #include "device/device.h"
+#include "motif/module.h"
 
 tg_cli_ci_options tg_cli_ci_defaults(void) {
   tg_ci_problem_params problem = tg_ci_problem_defaults();
@@ -95,7 +96,8 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
 
 static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* solve) {
   const bool gpu = strcmp(o->backend, "cuda") == 0;
-  solve->backend = gpu ? TG_CI_CUDA : TG_CI_OMP;
+  const bool acc = strcmp(o->backend, "acc") == 0;
+  solve->backend = gpu ? TG_CI_CUDA : acc ? TG_CI_ACC : TG_CI_OMP;
   if (o->gpus != TG_CI_UNSET && !gpu)
     return tg_fail(TG_ERR_INPUT, "--gpus %d goes with --backend cuda", o->gpus);
   if (o->gpus != TG_CI_UNSET && o->gpus < 1)
@@ -107,6 +109,13 @@ static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* so
                    o->gpus, o->pes);
   if (solve->storage == TG_CI_STORAGE_MIXED && !gpu)
     return tg_fail(TG_ERR_INPUT, "--storage mixed goes with --backend cuda");
+  if (acc && solve->storage == TG_CI_STORAGE_FLY)
+    return tg_fail(TG_ERR_INPUT, "--backend acc stores the matrix; --storage fly goes with others");
+  if (acc && o->pes != TG_CI_UNSET && o->pes > 1)
+    return tg_fail(TG_ERR_INPUT, "--pe %d: --backend acc has all states in one processing element",
+                   o->pes);
+  if (acc && tg_module_acc(true)->check() != TG_OK)
+    return tg_fail_context(TG_ERR_MACHINE, "--backend acc: ");
   if (gpu && tg_device_count() == 0)
     return tg_fail(TG_ERR_MACHINE, "--backend cuda: %s", tg_device_reason());
   if (o->gpus != TG_CI_UNSET && o->gpus > tg_device_count())
@@ -203,7 +212,9 @@ void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
   const tg_ci_device_need* g = &need->gpu;
   const bool stored = need->facts.storage != TG_CI_STORAGE_FLY;
   char which[96];
-  if (g->pes > g->gpus)
+  if (g->acc)
+    snprintf(which, sizeof which, "Backend acc");
+  else if (g->pes > g->gpus)
     snprintf(which, sizeof which, "each of %d processing elements on %d GPU%s", g->pes, g->gpus,
              plural(g->gpus));
   else if (g->pes > 1)
@@ -215,10 +226,10 @@ void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
                g->name, 1e-6 * (double)g->vectors, 1e-6 * (double)(stored ? g->matrix : g->tables),
                stored ? "matrix" : "tables", 1e-9 * (double)g->free);
   if (used < 0 || (size_t)used >= size) return;
-  if (stored)
+  if (stored && !g->acc)
     snprintf(out + used, size - (size_t)used, "; on the fly would take %.4g MB of tables",
              1e-6 * (double)g->tables);
-  else if (g->matrix)
+  else if (g->matrix && !stored)
     snprintf(out + used, size - (size_t)used,
              "; stored would take %.4g MB, and %.4g MB for a while", 1e-6 * (double)g->matrix,
              1e-6 * (double)g->making);

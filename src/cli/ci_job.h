@@ -114,8 +114,9 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    false},                                                                                         \
   {"pe", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, pes), "N",                                          \
    "processing elements that share the states (default: the launcher's, or 1)", false},            \
-  {"backend", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, backend), "omp|cuda",                       \
-   "where products and vectors are: the processors, or GPUs (default omp)", false},                \
+  {"backend", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, backend), "omp|cuda|acc",                   \
+   "where products and vectors are: the processors, GPUs, or what OpenACC finds: a GPU, or the "    \
+   "host where there is none (default omp)", false},                                               \
   {"gpus", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, gpus), "N",                                       \
    "of --backend cuda: GPUs that share the states, each for one of --pe processing elements or "    \
    "more (default 1; more pay for a million states and more)", false},                             \

@@ -41,6 +41,8 @@ typedef enum tg_eigen_place {
   TG_EIGEN_HOST,
   TG_EIGEN_CUDA, /* memory of a GPU; callbacks queue their work on `stream` and need not wait for it
                   */
+  TG_EIGEN_ACC,  /* memory of the module acc (motif/module.h): of a GPU, or the host's; callbacks
+                    return when their work is done */
 } tg_eigen_place;
 
 /** The operator. All members after apply may be zero. */

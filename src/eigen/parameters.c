@@ -67,6 +67,9 @@ static double bytes_with(const tg_eigen_problem* problem, const tg_eigen_params*
   if (problem->place == TG_EIGEN_CUDA) /* results and small matrices are the host's */
     return sizeof(double) * ld * (vectors - states) +
            (double)tg_rows_cuda_bytes(&rows, (size_t)columns * (size_t)params->block, (int)most);
+  if (problem->place == TG_EIGEN_ACC)
+    return sizeof(double) * ld * (vectors - states) +
+           (double)tg_rows_acc_bytes(&rows, (size_t)columns * (size_t)params->block, (int)most);
   const double room = columns * TG_EIGEN_BLOCK;
   const double small = 2 * most * most + (1 + 6 * most + 2 * most * most); /* LAPACK's own, too */
   return sizeof(double) *

@@ -76,6 +76,8 @@ tg_status tg_eigen_create(const tg_eigen_problem* problem, const tg_eigen_params
   s->state.probability = 1;
   if (problem->place == TG_EIGEN_CUDA)
     TG_TRY_GOTO(tg_eigen_agree(problem, tg_rows_cuda(&s->rows.ops)), destroy);
+  if (problem->place == TG_EIGEN_ACC)
+    TG_TRY_GOTO(tg_eigen_agree(problem, tg_rows_acc(&s->rows.ops)), destroy);
   TG_TRY_GOTO(tg_eigen_agree(problem, allocate(s)), destroy);
   TG_TRY_GOTO(tg_eigen_begin(s), destroy);
   s->params.start = NULL; /* the caller's again */

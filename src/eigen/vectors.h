@@ -2,11 +2,11 @@
 /** @file eigen/vectors.h  What is done to tall, narrow matrices: n rows, some columns.
  *
  * Column i of a matrix is at i * ld. Where it lies, in the host's memory or a GPU's, is the
- * business of a table of functions: vectors.c has the host's, cuda/ that of NVIDIA's GPUs. Small
- * matrices (coefficients) are the host's in any case. Rows are cut into segments whose size depends
- * on n alone; sums are formed within a segment and then over the segments in order, so they are the
- * same bits for any number of threads. n is a multiple of 8 here: rows that pad a column hold
- * zeros.
+ * business of a table of functions: vectors.c has the host's, cuda/ that of NVIDIA's GPUs, acc/
+ * OpenACC's. Small matrices (coefficients) are the host's in any case. Rows are cut into segments
+ * whose size depends on n alone; sums are formed within a segment and then over the segments in
+ * order, so they are the same bits for any number of threads. n is a multiple of 8 here: rows that
+ * pad a column hold zeros.
  *
  * What it costs is reading the basis from memory once for each call, so each call does as much as
  * it can for the columns it is at. On a GPU each answer costs a wait besides, some 10 us: there a
@@ -100,6 +100,18 @@ tg_status tg_rows_cuda(const tg_rows_ops** out);
 
 /** Bytes of scratch that a GPU's functions take for so many sums, and for a basis of `most`. */
 size_t tg_rows_cuda_bytes(const tg_rows* rows, size_t room, int most);
+
+/** The functions by OpenACC, of the module acc: on a GPU, or on the host where that has none. They
+ * wait for their work. TG_ERR_MACHINE, with the reason, where the module does not run here. */
+tg_status tg_rows_acc(const tg_rows_ops** out);
+size_t tg_rows_acc_bytes(const tg_rows* rows, size_t room, int most);
+
+/** What a module exports under the name tg_module_rows: its functions, and that which counts bytes;
+ * NULL where structures are of other sizes. */
+typedef size_t tg_rows_bytes(const tg_rows* rows, size_t room, int most);
+typedef const tg_rows_ops* tg_rows_entry(const size_t sizes[2], tg_rows_bytes** bytes);
+#define TG_ROWS_SIZES                                                                              \
+  { sizeof(tg_rows), sizeof(tg_rows_ops) }
 
 /** Fills in n, ld and the segments. */
 void tg_rows_shape(size_t used, tg_rows* rows);

@@ -15,6 +15,7 @@ typedef struct module {
   tg_motif_table failed;
   char reason[512];
   const tg_motif_table* table; /* NULL: not tried yet */
+  void* handle;                /* of a table that is the module's */
 } module;
 
 /* Symbols of the module and of its libraries go before the program's: two OpenMP run-time libraries
@@ -106,8 +107,9 @@ static const tg_motif_table* load(module* m, bool wanted) {
   m->table = &m->failed;
   void* handle = wanted ? open_module(m) : NULL;
   const tg_motif_table* table = handle != NULL ? table_of(handle, m) : NULL;
-  if (table != NULL) m->table = table;
-  return m->table;
+  if (table == NULL) return m->table;
+  m->handle = handle;
+  return m->table = table;
 }
 
 static void describe_failed(char* out, size_t size) { snprintf(out, size, "not loaded"); }
@@ -128,3 +130,10 @@ static void describe_failed(char* out, size_t size) { snprintf(out, size, "not l
 MODULE(acc, "acc", "a compiler with OpenACC (GCC 12 or later)")
 MODULE(offload, "offload", "a compiler with OpenMP (GCC 12 or later)")
 MODULE(offload_clang, "offload-clang", "Clang 19 or later with libomptarget")
+
+void* tg_module_symbol(const tg_motif_table* table, const char* name) {
+  const module* const all[] = {&acc, &offload, &offload_clang};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i]->table == table && all[i]->handle != NULL) return dlsym(all[i]->handle, name);
+  return NULL;
+}

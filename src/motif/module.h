@@ -45,4 +45,8 @@ const tg_motif_table* tg_module_acc(bool wanted);
 const tg_motif_table* tg_module_offload(bool wanted);
 const tg_motif_table* tg_module_offload_clang(bool wanted);
 
+/** What the loaded module behind one of these tables exports under a name besides: loops of the
+ * floors above. NULL: it has none, or is not there. */
+void* tg_module_symbol(const tg_motif_table* table, const char* name);
+
 #endif

@@ -7,6 +7,8 @@
 #   TG_CLANG_OFFLOAD     Clang with libomptarget, for NVIDIA (needs CUDA 12's ptxas and nvlink) and, as a
 #                        check that it compiles, for AMD
 #
+# The module acc has the loops of the floors above, too: eigen/acc/, ci/acc/.
+#
 # plain/ holds the same sources compiled without any directive, for the tests.
 
 option(TG_MODULES "The backends acc and offload, where a compiler for them is found" ON)
@@ -34,7 +36,8 @@ endif()
 function(tg_add_module folder name source_folder compiler)
   cmake_parse_arguments(PARSE_ARGV 4 module "" "" "FLAGS;LINK")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/motif/${source_folder}/*.c
-    ${CMAKE_CURRENT_SOURCE_DIR}/motif/module/*.c)
+    ${CMAKE_CURRENT_SOURCE_DIR}/motif/module/*.c ${CMAKE_CURRENT_SOURCE_DIR}/eigen/${source_folder}/*.c
+    ${CMAKE_CURRENT_SOURCE_DIR}/ci/${source_folder}/*.c)
   list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/motif/pairs.c)
   set(objects)
   foreach(source ${sources})
