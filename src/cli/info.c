@@ -17,8 +17,9 @@
 #include "device/device.h"
 #include "device/nvshmem.h"
 #include "md/nonbonded.h"
+#include "motif/module.h"
 
-enum { REASON_SIZE = 512, BACKEND_COUNT = 3, TRANSPORT_COUNT = 4 };
+enum { REASON_SIZE = 512, BACKEND_COUNT = 4, TRANSPORT_COUNT = 4 };
 
 /* A backend or transport, and whether it works here. */
 typedef struct able {
@@ -102,6 +103,15 @@ static void judge_backends(facts* all) {
   else
     judge(&rows[2], true, "%d of %d GPUs passed the self-test; throng md run --backend cuda",
           passed, all->gpu_count);
+  rows[3].name = "acc";
+  const tg_motif_table* acc = tg_module_acc(true);
+  char words[REASON_SIZE / 2];
+  if (acc->check() == TG_OK) {
+    acc->describe(words, sizeof words);
+    judge(&rows[3], true, "%s; throng ci solve --backend acc", words);
+  } else {
+    judge(&rows[3], false, "%.400s", tg_last_error());
+  }
 }
 
 static tg_status meet(tg_world* world, void* context) {

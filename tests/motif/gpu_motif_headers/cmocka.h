@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file tests/motif/gpu_motif_headers/cmocka.h  What the motifs' tests use of cmocka, for machines
- * that lack it: gpu_motif.cu runs them with this on the folder list instead. A test goes on after a
- * failed assertion, so that one run tells of every version that is wrong; it ends after 20.
- * TG_TEST_ONLY names the tests that are to run, parted by commas, so that each can be given a time
- * limit. */
+ * that lack it: gpu_motif.cu runs them with this on the folder list instead, and
+ * tests/ci/gpu_slices.cu those of OpenACC's part of ci. A test goes on after a failed assertion, so
+ * that one run tells of every version that is wrong; it ends after 20. TG_TEST_ONLY names the tests
+ * that are to run, parted by commas, so that each can be given a time limit.
+ */
 #ifndef TG_TESTS_MOTIF_GPU_MOTIF_HEADERS_CMOCKA_H
 #define TG_TESTS_MOTIF_GPU_MOTIF_HEADERS_CMOCKA_H
 
@@ -17,6 +18,8 @@
 /* what main becomes in the files that are included twice in a build */
 int tg_test_pairs_main(void);
 int tg_test_scan_reduce_main(void);
+int tg_test_slices_main(void);
+int tg_test_vectors_acc_main(void);
 
 struct CMUnitTest {
   const char* name;
