@@ -23,6 +23,8 @@
 #   bench/device.sh ci [PRESET]
 #                                configuration interaction on several GPUs: products, sums and levels of PEs on one and
 #                                two GPUs, and how much faster two are; DATA: the folder of kb3g.snt's
+#   bench/device.sh acc          configuration interaction by OpenACC: matrix, vectors and levels against the host's, and
+#                                times; the module as for directives, DATA as for ci
 #   TG_NO_BUILD=1 bench/device.sh ...
 #                                with what is built already
 #   bench/device.sh sanitize     compute-sanitizer instead: memory, barriers, shared memory; a minute
@@ -39,6 +41,8 @@ motifs=
 [ "$preset" != motifs ] || { motifs=1 preset=cuda parts=${2:-all}; }
 cards=
 [ "$preset" != cards ] || { cards=1 preset=${2:-cuda} only=; }
+acc=
+[ "$preset" != acc ] || { acc=1 preset=cuda only=; }
 ci=
 [ "$preset" != ci ] || { ci=1 preset=${2:-cuda} only=; }
 out=${OUT:-build/device}
@@ -198,11 +202,7 @@ if [ -n "$sanitize" ]; then
   cat "$summary"
   exit $failures
 fi
-if [ -n "$directives" ]; then
-  if [ -n "${TG_MODULES:-}" ]; then
-    export LD_LIBRARY_PATH="$TG_MODULES${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-  fi
-  if [ -n "$ci" ]; then
+if [ -n "$ci" ]; then
   gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
   step ci_gpu_pes 60 "$build/ci_gpu_pes"
   step ci_gpu_solve_pes 120 "$build/ci_gpu_solve" pes
@@ -226,7 +226,35 @@ if [ -n "$directives" ]; then
   cat "$summary"
   exit $failures
 fi
-step info 60 "$build/throng" info
+if [ -n "$acc" ]; then
+  if [ -n "${TG_MODULES:-}" ]; then
+    export LD_LIBRARY_PATH="$TG_MODULES${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  fi
+  step info 60 "$build/throng" info
+  step ci_gpu_slices 60 "$build/ci_gpu_slices"
+  grep -E 'FAILED|not so|passed' "$out/ci_gpu_slices.log"
+  data=${DATA:-../shared/data/ci}
+  step time_28Si 30 "$build/ci_gpu_slices" time builtin:usdb 6 6
+  cat "$out/time_28Si.log"
+  step solve_28Si 30 "$build/throng" ci solve -i usdb --protons 6 --neutrons 6 --backend acc
+  tail -n 3 "$out/solve_28Si.log"
+  if [ -r "$data/snt/kb3g.snt" ]; then
+    step time_48Cr 60 "$build/ci_gpu_slices" time "$data/snt/kb3g.snt" 4 4
+    cat "$out/time_48Cr.log"
+    step solve_48Cr 60 "$build/throng" ci solve -i "$data/snt/kb3g.snt" --protons 4 --neutrons 4 --states 5 \
+      --backend acc
+    tail -n 3 "$out/solve_48Cr.log"
+  fi
+  echo
+  echo "summary"
+  cat "$summary"
+  exit $failures
+fi
+if [ -n "$directives" ]; then
+  if [ -n "${TG_MODULES:-}" ]; then
+    export LD_LIBRARY_PATH="$TG_MODULES${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  fi
+  step info 60 "$build/throng" info
   for model in acc offload offload-clang; do
     [ "${only:-all}" = all ] || [ "$only" = $model ] || continue
     if ! grep -E "^(Motifs)? +$model +yes" "$out/info.log" | grep -qv 'on the host'; then

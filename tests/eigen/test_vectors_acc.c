@@ -199,7 +199,73 @@ static void operations_agree(void** state) {
   }
 }
 
+/* The host's Gram-Schmidt, twice. */
+static void make_orthonormal(const sides* s, double* all, int count) {
+  double* h = vector((size_t)count);
+  for (int i = 0; i < count; i++)
+    for (int round = 0; round < 2; round++) {
+      double norm, *w = all + (size_t)i * s->host.ld;
+      ok(tg_rows_inner(&s->host, all, i, w, 1, h, count));
+      tg_rows_subtract(&s->host, w, 1, all, i, h, count);
+      ok(tg_rows_norms(&s->host, w, 1, &norm));
+      tg_rows_scale(&s->host, w, 1 / norm);
+    }
+  tg_free(h);
+}
+
+/* A step leaves columns that are orthonormal and apart from the basis, with the coefficients that
+ * make up the products again. near: the second product is nearly the first, so that it says so. */
+static void one_step(size_t n, int at, int c, bool near) {
+  sides s;
+  if (!open_sides(&s, n, 0, at + c + 8, 8)) return;
+  const int columns = at + c, window = at - at / 2;
+  const size_t ld = s.host.ld;
+  double *all = columns_of(&s, columns, 4), *h = vector((size_t)columns * (size_t)c);
+  double *first = vector((size_t)window * (size_t)c), *second = vector((size_t)at * (size_t)c);
+  make_orthonormal(&s, all, at);
+  for (size_t i = 0; near && i < n; i++)
+    all[(size_t)(at + 1) * ld + i] = all[(size_t)at * ld + i] * (1 + 1e-3 * random_of(9, i));
+  double *basis = upload(&s, all, columns), *now = vector((size_t)columns * ld);
+  tg_rows_step step = {
+      .basis = basis, .begin = at / 2, .at = at, .c = c, .first = first, .second = second};
+  ok(s.acc.ops->step(&s.acc, &step));
+  assert_true(step.done == !near);
+  double* y = basis + (size_t)at * ld;
+  ok(tg_rows_inner(&s.acc, basis, columns, y, c, h, columns));
+  for (int j = 0; j < c; j++)
+    for (int i = 0; i < (near ? at : columns); i++)
+      if (!(fabs(h[j * columns + i] - (i == at + j)) <= (near ? 1e-13 * step.norm[0] : 1e-14)))
+        fail_msg("inner product %d, %d is %.17g", i, j, h[j * columns + i]);
+  ok(tg_rows_get(&s.acc, basis, (size_t)columns * ld, now));
+  for (int j = 0; !near && j < c; j++)
+    for (size_t row = 0; row < n; row++) {
+      double sum = 0;
+      for (int i = 0; i < at; i++) {
+        double g = second[j * at + i];
+        if (i >= step.begin) g += first[j * window + (i - step.begin)];
+        sum += g * all[(size_t)i * ld + row];
+      }
+      for (int i = 0; i <= j; i++) sum += step.r[j * c + i] * now[(size_t)(at + i) * ld + row];
+      assert_true(fabs(sum - all[(size_t)(at + j) * ld + row]) <= 1e-13);
+    }
+  s.acc.ops->release(&s.acc, basis);
+  double* const arrays[] = {all, h, first, second, now};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tg_free(arrays[i]);
+  s.host.ops->close(&s.host);
+  s.acc.ops->close(&s.acc);
+}
+
+static void a_step_is_orthonormal(void** state) {
+  (void)state;
+  for (int c = 1; c <= TG_ROWS_STEP; c++) {
+    one_step(500, 6, c, false);
+    one_step(20011, 40, c, false);
+    if (c > 1) one_step(3000, 12, c, true);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(operations_agree)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(operations_agree),
+                                     cmocka_unit_test(a_step_is_orthonormal)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
  *
  * Each region is waited for, and costs some 27 us (motif/acc/loops.h). Random numbers are the
  * host's: its logarithms and cosines, the same on every backend. */
-#include "eigen/vectors.h"
+#include "eigen/acc/vectors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,13 +37,7 @@ enum {
                 vector_length(32) deviceptr(__VA_ARGS__) copy(name) reduction(clause               \
                                                                               : name))
 
-typedef struct state {
-  size_t segment, segments;
-  size_t room, most;
-  double *partial, *sums, *up; /* [segments, room], [room], [up_for(room, most)] */
-  double* panel;               /* [PANEL_ROWS, most] */
-  double* here;                /* of the host: as many as `up` */
-} state;
+typedef tg_rows_acc_state state;
 
 static state* of(const tg_rows* rows) { return rows->device; }
 
@@ -208,8 +202,7 @@ static void add_segments(const state* s, size_t count) {
   }
 }
 
-/* V^T W into s->here: [p, c]. p * c is no more than the room. */
-static tg_status inner_here(const tg_rows* rows, const double* v, int p, const double* w, int c) {
+tg_status tg_rows_acc_inner(const tg_rows* rows, const double* v, int p, const double* w, int c) {
   state* s = of(rows);
   const size_t count = (size_t)p * (size_t)c;
   for (int j = 0; j < c;) {
@@ -229,7 +222,7 @@ static tg_status inner_here(const tg_rows* rows, const double* v, int p, const d
 static tg_status rows_inner(const tg_rows* rows, const double* v, int p, const double* w, int c,
                             double* h, int ldh) {
   if (p == 0 || c == 0) return TG_OK;
-  TG_TRY(inner_here(rows, v, p, w, c));
+  TG_TRY(tg_rows_acc_inner(rows, v, p, w, c));
   for (int j = 0; j < c; j++)
     memcpy(h + (size_t)j * (size_t)ldh, of(rows)->here + (size_t)j * (size_t)p,
            (size_t)p * sizeof *h);
@@ -239,7 +232,7 @@ static tg_status rows_inner(const tg_rows* rows, const double* v, int p, const d
 static tg_status rows_norms(const tg_rows* rows, const double* w, int c, double* norm) {
   for (int i = 0; i < c; i++) {
     const double* column = w + (size_t)i * rows->ld;
-    TG_TRY(inner_here(rows, column, 1, column, 1));
+    TG_TRY(tg_rows_acc_inner(rows, column, 1, column, 1));
     norm[i] = sqrt(of(rows)->here[0]);
   }
   return TG_OK;
@@ -273,7 +266,7 @@ static void subtract_two(const tg_rows* rows, double* w, const double* v, int p,
   }
 }
 
-static void rows_subtract(const tg_rows* rows, double* w, int c, const double* v, int p,
+void tg_rows_acc_subtract(const tg_rows* rows, double* w, int c, const double* v, int p,
                           const double* h, int ldh) {
   const state* s = of(rows);
   if (p == 0 || rows->n == 0) return;
@@ -448,7 +441,7 @@ static const tg_rows_ops ops = {.open = rows_open,
                                 .release = rows_release,
                                 .inner = rows_inner,
                                 .norms = rows_norms,
-                                .subtract = rows_subtract,
+                                .subtract = tg_rows_acc_subtract,
                                 .times = rows_times,
                                 .scale = rows_scale,
                                 .copy = rows_copy,
@@ -458,7 +451,8 @@ static const tg_rows_ops ops = {.open = rows_open,
                                 .favour = rows_favour,
                                 .divide = rows_divide,
                                 .get = rows_get,
-                                .put = rows_put};
+                                .put = rows_put,
+                                .step = tg_rows_acc_step};
 
 extern __attribute__((visibility("default"))) tg_rows_entry tg_module_rows;
 const tg_rows_ops* tg_module_rows(const size_t sizes[2], tg_rows_bytes** bytes) {
