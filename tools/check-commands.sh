@@ -30,6 +30,8 @@ esac
 # what asks for a GPU has to say so where there is none
 cuda=
 if throng info | grep -q '^ *cuda  *yes'; then cuda=yes; fi
+acc=
+if throng info | grep -q '^ *acc  *yes'; then acc=yes; fi
 
 lay_out() { # NAME: a fresh folder for one document, and into it
   mkdir -p "$scratch/$1/build"
@@ -65,6 +67,7 @@ run_commands() { # FILE
         [ -z "$cuda" ] || { echo "  skipped: $command" && continue; }
         wanted=3
         ;;
+      *'--backend acc'*) [ -n "$acc" ] || wanted=3 ;;
     esac
     ran=0
     sh -e -c "$command" </dev/null >output 2>&1 || ran=$?

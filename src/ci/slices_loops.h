@@ -264,7 +264,7 @@ static void slices_fill(const tg_ci_slices_tables* t, const tg_ci_slices_matrix*
   const double *amount = (m)->amount, *values = (m)->values, *diagonal = (m)->diagonal;
 #define SLICES_POINTERS quad_at, amount_at, pairs, column, amount, values, diagonal, x, y
 
-/* The value that a word stands for. Its sign is a bit: a branch would keep loads in order. */
+/* The value that a word stands for. Its sign is a bit: a branch would part the loads. */
 TG_ROUTINE double value_of(const double* values, uint32_t mask, uint32_t word) {
   double value = values[(word >> 1) & mask];
   uint64_t bits;

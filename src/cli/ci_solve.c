@@ -223,6 +223,8 @@ static const tg_cli_example examples[] = {
     {"mpirun -n 2 throng ci solve -i usdb --protons 4 --neutrons 4", "a process each"},
     {"throng ci solve -i usdb --protons 6 --neutrons 6 --backend cuda --gpus 2",
      "28Si, its states shared by two GPUs"},
+    {"throng ci solve -i usdb --protons 2 --neutrons 2 --backend acc",
+     "20Ne by OpenACC: on a GPU, or on the host where it finds none"},
     {NULL, NULL},
 };
 
