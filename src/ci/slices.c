@@ -10,7 +10,11 @@
 #include "motif/backends.h"
 #include "motif/module.h"
 
-enum { QUAD = 4 /* words that are read together: a slice's width is a multiple of it */ };
+enum {
+  QUAD = 4, /* words that are read together: a slice's width is a multiple of it */
+  PAIRS =
+      2 /* vectors multiplied at once where there are words: four take more than twice as long */
+};
 
 struct tg_ci_slices {
   tg_ci_slices_backend backend;
@@ -146,6 +150,7 @@ static tg_status bring_tables(tg_ci_slices* s, const tg_ci_slices_params* p) {
   TG_TRY_GOTO(tg_ci_slices_upload(s->backend.motifs->memory, &flat, p->most_step, &s->tables),
               done);
   s->facts.values = flat.value_count;
+  s->m.value_count = (uint32_t)flat.value_count;
   s->m.shift = 1;
   while ((size_t)1 << (s->m.shift - 1) < flat.value_count) s->m.shift++;
   TG_TRY_GOTO(ALLOCATE(s, flat.value_count, "values of matrix elements", &s->m.values), done);
@@ -214,8 +219,9 @@ void tg_ci_slices_destroy(tg_ci_slices** slices) {
 tg_status tg_ci_slices_apply(tg_ci_slices* s, int k, const double* x, size_t ldx, double* y,
                              size_t ldy) {
   const tg_ci_slices_ops* ops = s->backend.ops;
-  for (int v = 0; v < k; v += TG_CI_SLICES_WIDTH) {
-    const int count = k - v < TG_CI_SLICES_WIDTH ? k - v : TG_CI_SLICES_WIDTH;
+  const int most = s->m.value_count ? PAIRS : TG_CI_SLICES_WIDTH;
+  for (int v = 0; v < k; v += most) {
+    const int count = k - v < most ? k - v : most;
     const int width = count > 2 ? TG_CI_SLICES_WIDTH : count;
     const double* from = x + (size_t)v * ldx;
     if (count > 1) {

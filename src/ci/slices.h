@@ -14,7 +14,8 @@
  *
  * Rows come from the tables of jumps as flat arrays (ci/stored_tables.h), each walked twice: to
  * count, and, after a scan of the slices' widths (motif/scan.h), to fill. A row is added up by one
- * thread in the order of its elements, without fused operations: the same bits on every backend. */
+ * thread in the order of its elements, each by one fused operation: the same bits on every backend.
+ */
 #ifndef TG_CI_SLICES_H
 #define TG_CI_SLICES_H
 
@@ -58,7 +59,7 @@ typedef struct tg_ci_slices_tables {
 /** The matrix; pointers are of the backend's memory. */
 typedef struct tg_ci_slices_matrix {
   uint64_t rows, slices;
-  uint32_t shift;
+  uint32_t shift, value_count;
   uint64_t *quad_at, *amount_at; /* [slices + 1] */
   uint64_t* pairs;  /* [quad_at[slices], 2, lanes] two words each, the first in the low half */
   uint32_t* column; /* [amount_at[slices], lanes] */

@@ -274,7 +274,8 @@ TG_ROUTINE double value_of(const double* values, uint32_t mask, uint32_t word) {
   return value;
 }
 
-/* Of one vector, or of several: ADD(value, at) adds an element in column `at`. */
+/* Of one vector, or of several: ADD(value, at) adds an element in column `at`. It is fused by name:
+ * GCC leaves it to the driver whether products and sums on a GPU are. */
 #define SLICES_PRODUCT(name, START, ADD, END)                                                      \
   static void name(const tg_ci_slices_matrix* m, const double* x, double* y, size_t ldy) {         \
     SLICES_LOCALS(m)                                                                               \
@@ -286,9 +287,11 @@ TG_ROUTINE double value_of(const double* values, uint32_t mask, uint32_t word) {
       const uint32_t count = (uint32_t)(quad_at[slice + 1] - quad_at[slice]);                      \
       const uint64_t a_end = amount_at[slice + 1] * LANES + lane;                                  \
       int32_t at = (int32_t)row;                                                                   \
+      uint64_t next = count ? p[0] : 0, next_more = count ? p[LANES] : 0; /* a step ahead */       \
       START                                                                                        \
       for (uint32_t q = 0; q < count; q++, p += 2 * LANES) {                                       \
-        const uint64_t two = p[0], more = p[LANES];                                                \
+        const uint64_t two = next, more = next_more;                                               \
+        if (q + 1 < count) next = p[2 * LANES], next_more = p[3 * LANES];                          \
         const uint32_t w0 = (uint32_t)two, w1 = (uint32_t)(two >> 32);                             \
         const uint32_t w2 = (uint32_t)more, w3 = (uint32_t)(more >> 32);                           \
         const int32_t c0 = at + ((int32_t)w0 >> shift), c1 = c0 + ((int32_t)w1 >> shift);          \
@@ -305,7 +308,7 @@ TG_ROUTINE double value_of(const double* values, uint32_t mask, uint32_t word) {
   }
 
 #define ONE_START double sum = diagonal[row] * x[row];
-#define ONE_ADD(value, at) sum += (value)*x[at];
+#define ONE_ADD(value, at) sum = __builtin_fma(value, x[at], sum);
 #define ONE_END y[row] = sum;
 SLICES_PRODUCT(multiply_one, ONE_START, ONE_ADD, ONE_END)
 
@@ -313,8 +316,8 @@ SLICES_PRODUCT(multiply_one, ONE_START, ONE_ADD, ONE_END)
 #define TWO_ADD(value, at)                                                                         \
   {                                                                                                \
     const double *here = x + 2 * (size_t)(at), v = (value);                                        \
-    s0 += v * here[0];                                                                             \
-    s1 += v * here[1];                                                                             \
+    s0 = __builtin_fma(v, here[0], s0);                                                            \
+    s1 = __builtin_fma(v, here[1], s1);                                                            \
   }
 #define TWO_END                                                                                    \
   y[row] = s0;                                                                                     \
@@ -327,10 +330,10 @@ SLICES_PRODUCT(multiply_two, TWO_START, TWO_ADD, TWO_END)
 #define FOUR_ADD(value, at)                                                                        \
   {                                                                                                \
     const double *here = x + 4 * (size_t)(at), v = (value);                                        \
-    s0 += v * here[0];                                                                             \
-    s1 += v * here[1];                                                                             \
-    s2 += v * here[2];                                                                             \
-    s3 += v * here[3];                                                                             \
+    s0 = __builtin_fma(v, here[0], s0);                                                            \
+    s1 = __builtin_fma(v, here[1], s1);                                                            \
+    s2 = __builtin_fma(v, here[2], s2);                                                            \
+    s3 = __builtin_fma(v, here[3], s3);                                                            \
   }
 #define THREE_END                                                                                  \
   y[row] = s0;                                                                                     \
