@@ -87,15 +87,21 @@ static tg_status vectors_need(const tg_ci_run* r, const tg_ci_need* need, uint64
   return TG_OK;
 }
 
+/* What OpenACC's module works on; on the host --memory is its limit, too. */
+static tg_status find_acc(tg_ci_run* r) {
+  if (r->pes.count > 1 || r->pes.world)
+    return tg_fail(TG_ERR_INPUT, "--backend acc has all states in one processing element, not %d",
+                   r->pes.count);
+  TG_TRY(tg_ci_device_room_acc(&r->gpu));
+  if (r->gpu.host && r->gpu.usable > r->memory) r->gpu.usable = r->memory;
+  return TG_OK;
+}
+
 /* The GPU, where there is to be one, or those of this process. */
 tg_status tg_ci_run_find_gpu(tg_ci_run* r) {
   int device = r->params->device;
   if (!tg_ci_run_on_gpu(r)) return TG_OK;
-  if (r->params->backend == TG_CI_ACC) {
-    if (r->pes.count == 1 && !r->pes.world) return tg_ci_device_room_acc(&r->gpu);
-    return tg_fail(TG_ERR_INPUT, "--backend acc has all states in one processing element, not %d",
-                   r->pes.count);
-  }
+  if (r->params->backend == TG_CI_ACC) return find_acc(r);
   if (r->pes.count == 1 && r->params->gpus <= 1 && !r->pes.world)
     return tg_ci_device_room_query(device, &r->gpu);
   if (r->pes.world) {

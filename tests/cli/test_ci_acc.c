@@ -65,6 +65,16 @@ static void mistakes_are_refused(void** state) {
   }
 }
 
+/* On the host what the program may take is the module's limit, too. */
+static void too_little_memory_is_told(void** state) {
+  (void)state;
+  if (!is_made()) skip();
+  setenv("ACC_DEVICE_TYPE", "host", 1);
+  assert_int_equal(ci_run("solve -i usdb --protons 6 --neutrons 6 --backend acc --memory 0.1"), 3);
+  assert_non_null(strstr(ci_output, "may be used"));
+  unsetenv("ACC_DEVICE_TYPE");
+}
+
 /* A folder without modules: what is missing is said, with exit code 3. */
 static void a_missing_module_is_told(void** state) {
   (void)state;
@@ -82,7 +92,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(levels_without_a_file),      cmocka_unit_test(nuclei_of_the_reference),
       cmocka_unit_test(molecules_of_the_reference), cmocka_unit_test(mistakes_are_refused),
-      cmocka_unit_test(a_missing_module_is_told),
+      cmocka_unit_test(too_little_memory_is_told),  cmocka_unit_test(a_missing_module_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
