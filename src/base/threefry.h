@@ -11,6 +11,8 @@
 
 #ifdef __CUDACC__
 #define TG_THREEFRY_INLINE static __host__ __device__ __forceinline__
+#elif defined _OPENACC
+#define TG_THREEFRY_INLINE _Pragma("acc routine seq") static inline
 #else
 #define TG_THREEFRY_INLINE static inline
 #endif

@@ -6,8 +6,7 @@
  * lanes' sums by shuffles, in one order, where those of warps and gangs would be joined in any. So
  * inner products are sums of segments, which a second loop adds: the same bits each time.
  *
- * Each region is waited for, and costs some 27 us (motif/acc/loops.h). Random numbers are the
- * host's: its logarithms and cosines, the same on every backend. */
+ * Each region is waited for, and costs some 27 us (motif/acc/loops.h). */
 #include "eigen/acc/vectors.h"
 
 #include <math.h>
@@ -351,9 +350,9 @@ static void rows_copy(const tg_rows* rows, const double* v, double* w) {
 }
 
 /* Two normal numbers (Box and Muller 1958) for each pair of rows, as eigen/vectors.c makes them. */
-static void random_pair(const uint64_t key[2], uint64_t pair, uint64_t number, double out[2]) {
+TG_ROUTINE void random_pair(uint64_t seed, uint64_t pair, uint64_t number, double out[2]) {
   const double unit = 0x1p-53, turn = 6.283185307179586;
-  const uint64_t counter[2] = {pair, number};
+  const uint64_t key[2] = {seed, TG_RNG_START_VECTOR}, counter[2] = {pair, number};
   uint64_t bits[2];
   tg_threefry_block(key, counter, bits);
   const double radius = sqrt(-2.0 * log((double)((bits[0] >> 11) + 1) * unit));
@@ -363,19 +362,16 @@ static void random_pair(const uint64_t key[2], uint64_t pair, uint64_t number, d
 }
 
 static void rows_random(const tg_rows* rows, uint64_t seed, uint64_t number, double* w) {
-  enum { PIECE = 8192 };
-  const uint64_t key[2] = {seed, TG_RNG_START_VECTOR};
-  double piece[PIECE];
-  for (size_t first = 0; first < rows->used; first += PIECE) {
-    const size_t left = rows->used - first, count = left < PIECE ? left : PIECE;
-    for (size_t i = 0; i < count;) {
-      const size_t global = rows->first + first + i;
-      double two[2];
-      random_pair(key, global / 2, number, two);
-      piece[i++] = two[global % 2];
-      if (global % 2 == 0 && i < count) piece[i++] = two[1];
-    }
-    tg_acc_memory.upload(w + first, piece, count * sizeof *piece);
+  const size_t first = rows->first, end = first + rows->used;
+  const size_t low = first / 2, pairs = (end + 1) / 2 - low;
+  if (rows->used == 0) return;
+  ACC_FLAT(pairs, w)
+  for (size_t i = 0; i < pairs; i++) {
+    const size_t row = 2 * (low + i); /* among all; a pair may begin before the first one here */
+    double two[2];
+    random_pair(seed, low + i, number, two);
+    if (row >= first) w[row - first] = two[0];
+    if (row + 1 < end) w[row + 1 - first] = two[1];
   }
 }
 

@@ -107,7 +107,7 @@ function(tg_find_offloading variable source flag)
   endforeach()
 endfunction()
 
-set(TG_NVPTX -foffload=nvptx-none "-foffload-options=nvptx-none=-misa=sm_80 -latomic")
+set(TG_NVPTX -foffload=nvptx-none "-foffload-options=nvptx-none=-misa=sm_80 -latomic -lm")
 tg_find_offloading(TG_ACC_COMPILER acc.c -fopenacc)
 tg_find_offloading(TG_OFFLOAD_COMPILER offload.c -fopenmp)
 find_program(TG_CLANG_OFFLOAD NAMES clang-20 clang-19 DOC "Compiler of the backend offload-clang")
