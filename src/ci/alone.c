@@ -24,7 +24,8 @@ typedef struct search {
   const tg_ci_orbital* orbitals;
   int species;
   const uint16_t* list; /* the string led to */
-  uint64_t mark;
+  uint64_t mark, bits;  /* bits: where all orbitals have one */
+  size_t class;         /* its own */
   uint32_t row, weight;
   uint16_t* source; /* [particles] */
   uint16_t* below;  /* [orbitals + 1] particles of list below each orbital */
@@ -45,7 +46,19 @@ static double diagonal(const search* f) {
   return sum;
 }
 
-/* The string with in (now there) back to out. */
+/* Number of the string with in (now there) back to out. */
+static size_t find(const search* f, const uint16_t* in, const uint16_t* out, int count,
+                   uint64_t mark) {
+  if (f->s->orbitals <= 64) {
+    uint64_t bits = f->bits;
+    for (int c = 0; c < count; c++) bits ^= UINT64_C(1) << in[c] ^ UINT64_C(1) << out[c];
+    return tg_ci_strings_find_bits(f->s, bits, mark);
+  }
+  tg_ci_replace(f->list, f->s->particles, in, out, count, f->source);
+  return tg_ci_strings_find(f->s, f->source, mark);
+}
+
+/* The connection that leads there. */
 static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int count,
                          double (*value)(const search*, const uint16_t*, const uint16_t*)) {
   if (f->s->heaviest > 0) { /* too heavy for any class */
@@ -58,7 +71,6 @@ static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int
   }
   const double element = value(f, in, out);
   if (f->nonzero && element == 0) return TG_OK;
-  tg_ci_replace(f->list, f->s->particles, in, out, count, f->source);
   uint64_t mark = f->mark;
   int parity = 0;
   for (int c = 0; c < count; c++) {
@@ -66,9 +78,11 @@ static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int
     parity += f->below[in[c]] + f->below[out[c]];
     for (int d = 0; d < count; d++) parity += (in[d] < in[c]) + (in[d] < out[c]);
   }
-  const size_t there = tg_ci_strings_find(f->s, f->source, mark);
+  const size_t there = find(f, in, out, count, mark);
   if (there == SIZE_MAX) return TG_OK;
-  const size_t class = tg_ci_strings_class(f->s, there);
+  const tg_ci_class* own = &f->s->classes[f->class]; /* mostly, as few spaces have weights */
+  const bool stays = there >= own->begin && there - own->begin < own->count;
+  const size_t class = stays ? f->class : tg_ci_strings_class(f->s, there);
   return tg_ci_connect(&f->found,
                        (tg_ci_connection){.source = (uint32_t) class,
                                           .row = f->row,
@@ -108,8 +122,9 @@ static tg_status doubles(search* f) {
           f->h, f->species, f->orbitals[in[0]].two_m + f->orbitals[in[1]].two_m,
           (unsigned)(f->orbitals[in[0]].symmetry ^ f->orbitals[in[1]].symmetry), &members);
       for (size_t m = 0; m < count; m++) {
-        const uint16_t out[2] = {(uint16_t)(members[m] / f->s->orbitals),
-                                 (uint16_t)(members[m] % f->s->orbitals)};
+        const uint32_t orbitals = (uint32_t)f->s->orbitals;
+        const uint16_t out[2] = {(uint16_t)(members[m] / orbitals),
+                                 (uint16_t)(members[m] % orbitals)};
         if (!f->occupied[out[0]] && !f->occupied[out[1]])
           TG_TRY(connect(f, in, out, 2, double_value));
       }
@@ -120,6 +135,8 @@ static tg_status doubles(search* f) {
 /* All that string i of a class is connected to. */
 static tg_status connect_string(search* f, const tg_ci_class* c, size_t i) {
   f->list = tg_ci_string(f->s, c->begin + i);
+  f->bits = f->s->low[c->begin + i];
+  f->class = (size_t)(c - f->s->classes);
   f->mark = tg_ci_strings_mark(f->s, f->list);
   f->row = (uint32_t)i;
   f->weight = c->weight;
@@ -151,21 +168,16 @@ static tg_status search_begin(const tg_ci_hamiltonian* h, const tg_ci_strings* s
   return TG_ALLOCATE(s->orbitals + 1, "orbitals", &f->occupied);
 }
 
-static tg_status class_make(const tg_ci_hamiltonian* h, const tg_ci_strings* s, int species,
-                            size_t class, bool nonzero, tg_ci_alone* out, size_t* bytes) {
-  tg_status status = TG_OK;
-  const tg_ci_class* c = &s->classes[class];
-  search f;
-  TG_TRY_GOTO(search_begin(h, s, species, nonzero, &f), done);
-  f.found.rows = c->count;
+/* f: begun; its list is used again, as growing one costs more than filling it. */
+static tg_status class_make(search* f, size_t class, tg_ci_alone* out, size_t* bytes) {
+  const tg_ci_class* c = &f->s->classes[class];
+  f->found.rows = c->count;
+  f->found.count = 0;
   for (size_t i = 0; i < c->count; i++) {
-    TG_TRY_GOTO(connect_string(&f, c, i), done);
-    out->diagonal[c->begin + i] = diagonal(&f);
+    TG_TRY(connect_string(f, c, i));
+    out->diagonal[c->begin + i] = diagonal(f);
   }
-  status = tg_ci_target_make(&f.found, c->count, false, &out->targets[class], bytes);
-done:
-  search_end(&f);
-  return status;
+  return tg_ci_target_make(&f->found, c->count, false, &out->targets[class], bytes);
 }
 
 tg_status tg_ci_alone_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
@@ -190,18 +202,28 @@ static tg_status make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int 
   tg_status status = TG_OK;
   const tg_ci_strings* s = &space->strings[species];
   tg_ci_alone a = {.class_count = s->class_count};
+  size_t* order = NULL;
   TG_TRY_GOTO(TG_ALLOCATE(s->class_count, "targets", &a.targets), failed);
   TG_TRY_GOTO(TG_ALLOCATE(s->count, "energies of strings", &a.diagonal), failed);
+  TG_TRY_GOTO(tg_ci_classes_by_size(s, &order), failed);
   size_t bytes = s->class_count * sizeof *a.targets + s->count * sizeof *a.diagonal, count = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : bytes, count)
-  for (size_t c = 0; c < s->class_count; c++) {
-    const tg_status mine = class_make(h, s, species, c, nonzero, &a, &bytes);
-    for (size_t l = 0; l < a.targets[c].link_count; l++) count += a.targets[c].links[l].count;
+#pragma omp parallel num_threads(threads) reduction(+ : bytes, count)
+  {
+    search f;
+    tg_status mine = search_begin(h, s, species, nonzero, &f);
+#pragma omp for schedule(dynamic)
+    for (size_t k = 0; k < s->class_count; k++) {
+      const size_t c = order[k];
+      if (mine == TG_OK) mine = class_make(&f, c, &a, &bytes);
+      for (size_t l = 0; l < a.targets[c].link_count; l++) count += a.targets[c].links[l].count;
+    }
+    search_end(&f);
     if (mine != TG_OK) {
 #pragma omp critical(tg_ci_alone_status)
       status = mine;
     }
   }
+  TG_FREE(order);
   if (status != TG_OK) { /* the words are with another thread */
     tg_fail(status,
             "no memory for the matrix of one species, or too many elements of one class; "
@@ -213,6 +235,7 @@ static tg_status make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int 
   *out = a;
   return TG_OK;
 failed:
+  TG_FREE(order);
   tg_ci_alone_free(&a);
   return status;
 }

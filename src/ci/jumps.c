@@ -43,7 +43,8 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
                           const tg_ci_jumps* j, const bool* useful, size_t number,
                           const tg_ci_class* of, uint16_t* source, tg_ci_connections* found) {
   const uint16_t* list = tg_ci_string(s, number);
-  const uint64_t mark = tg_ci_strings_mark(s, list);
+  const uint64_t mark = tg_ci_strings_mark(s, list), bits = s->low[number];
+  const bool by_bits = s->orbitals <= 64;
   for (int k = 0; k < s->particles; k++) {
     int below = 0; /* particles below the orbital looked at */
     for (uint16_t from = 0; from < s->orbitals; from++) {
@@ -55,8 +56,12 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
       if (s->heaviest > 0 &&
           of->weight + orbitals[from].weight > s->heaviest + orbitals[list[k]].weight)
         continue;
-      tg_ci_replace(list, s->particles, &list[k], &from, 1, source);
-      const size_t there = tg_ci_strings_find(s, source, mark ^ s->marks[list[k]] ^ s->marks[from]);
+      const uint64_t moved = mark ^ s->marks[list[k]] ^ s->marks[from];
+      if (!by_bits) tg_ci_replace(list, s->particles, &list[k], &from, 1, source);
+      const size_t there = by_bits
+                               ? tg_ci_strings_find_bits(
+                                     s, bits ^ UINT64_C(1) << list[k] ^ UINT64_C(1) << from, moved)
+                               : tg_ci_strings_find(s, source, moved);
       if (there == SIZE_MAX) continue;
       const size_t class = tg_ci_strings_class(s, there);
       const int between = from > list[k] ? below - k - 1 : k - below;
@@ -73,22 +78,16 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
   return TG_OK;
 }
 
+/* found and source ([particles + 1]) are room that is used again for the next class. */
 static tg_status class_jumps(const tg_ci_strings* s, const tg_ci_orbital* orbitals, int species,
                              const tg_ci_jumps* j, const bool* useful, size_t class,
-                             size_t* bytes) {
-  tg_status status = TG_OK;
-  tg_ci_connections found = {0};
-  uint16_t* source = NULL;
-  TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &source));
+                             uint16_t* source, tg_ci_connections* found, size_t* bytes) {
   const tg_ci_class* c = &s->classes[class];
-  found.rows = c->count;
+  found->rows = c->count;
+  found->count = 0;
   for (size_t i = 0; i < c->count; i++)
-    TG_TRY_GOTO(jumps_to(s, orbitals, species, j, useful, c->begin + i, c, source, &found), done);
-  status = tg_ci_target_make(&found, c->count, true, &j->targets[class], bytes);
-done:
-  TG_FREE(found.list);
-  TG_FREE(source);
-  return status;
+    TG_TRY(jumps_to(s, orbitals, species, j, useful, c->begin + i, c, source, found));
+  return tg_ci_target_make(found, c->count, true, &j->targets[class], bytes);
 }
 
 tg_status tg_ci_jumps_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
@@ -206,18 +205,32 @@ static tg_status order_by_operator(tg_ci_target* t, size_t rows, uint32_t* next,
   return TG_OK;
 }
 
-static tg_status order_all(const tg_ci_strings* s, tg_ci_jumps* j) {
-  size_t most = 0;
+/* order: of the classes. */
+static tg_status order_all(const tg_ci_strings* s, int threads, const size_t* order,
+                           tg_ci_jumps* j) {
+  tg_status status = TG_OK;
+  size_t most = 0, bytes = 0;
   for (size_t c = 0; c < j->channel_count; c++)
     if (j->channel_begin[c + 1] - j->channel_begin[c] > most)
       most = j->channel_begin[c + 1] - j->channel_begin[c];
-  uint32_t* next = NULL;
-  TG_TRY(TG_ALLOCATE(most + 1, "operators", &next));
-  tg_status status = TG_OK;
-  for (size_t c = 0; c < j->class_count && status == TG_OK; c++)
-    status = order_by_operator(&j->targets[c], s->classes[c].count, next, &j->bytes);
-  tg_free(next);
-  return status;
+#pragma omp parallel num_threads(threads) reduction(+ : bytes)
+  {
+    uint32_t* next = NULL;
+    tg_status mine = TG_ALLOCATE(most + 1, "operators", &next);
+#pragma omp for schedule(dynamic)
+    for (size_t k = 0; k < j->class_count; k++)
+      if (mine == TG_OK)
+        mine = order_by_operator(&j->targets[order[k]], s->classes[order[k]].count, next, &bytes);
+    tg_free(next);
+    if (mine != TG_OK) {
+#pragma omp critical(tg_ci_jumps_status)
+      status = mine;
+    }
+  }
+  j->bytes += bytes;
+  if (status != TG_OK) /* the words are with another thread */
+    return tg_fail(status, "no memory for the jumps by operator; truncate the space");
+  return TG_OK;
 }
 
 tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
@@ -232,13 +245,25 @@ tg_status tg_ci_jumps_make_some(const tg_ci_hamiltonian* h, const tg_ci_space* s
   const tg_ci_orbital* orbitals;
   tg_ci_hamiltonian_orbitals(h, species, &orbitals);
   tg_ci_jumps j = {.class_count = s->class_count};
+  size_t* order = NULL;
   channel_range(h, &j);
   TG_TRY_GOTO(TG_ALLOCATE(s->class_count, "targets of jumps", &j.targets), failed);
+  TG_TRY_GOTO(tg_ci_classes_by_size(s, &order), failed);
   size_t bytes = s->class_count * sizeof *j.targets, count = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : bytes, count)
-  for (size_t c = 0; c < s->class_count; c++) {
-    const tg_status mine = class_jumps(s, orbitals, species, &j, useful, c, &bytes);
-    for (size_t l = 0; l < j.targets[c].link_count; l++) count += j.targets[c].links[l].count;
+#pragma omp parallel num_threads(threads) reduction(+ : bytes, count)
+  {
+    tg_ci_connections found = {0};
+    uint16_t* source = NULL;
+    tg_status mine = TG_ALLOCATE((size_t)s->particles + 1, "string", &source);
+#pragma omp for schedule(dynamic)
+    for (size_t k = 0; k < s->class_count; k++) {
+      const size_t c = order[k];
+      if (mine == TG_OK)
+        mine = class_jumps(s, orbitals, species, &j, useful, c, source, &found, &bytes);
+      for (size_t l = 0; l < j.targets[c].link_count; l++) count += j.targets[c].links[l].count;
+    }
+    tg_free(found.list);
+    tg_free(source);
     if (mine != TG_OK) {
 #pragma omp critical(tg_ci_jumps_status)
       status = mine;
@@ -253,10 +278,12 @@ tg_status tg_ci_jumps_make_some(const tg_ci_hamiltonian* h, const tg_ci_space* s
   j.bytes = bytes;
   j.count = count;
   TG_TRY_GOTO(number_operators(s, orbitals, species, &j), failed);
-  TG_TRY_GOTO(order_all(s, &j), failed);
+  TG_TRY_GOTO(order_all(s, threads, order, &j), failed);
+  TG_FREE(order);
   *out = j;
   return TG_OK;
 failed:
+  TG_FREE(order);
   tg_ci_jumps_free(&j);
   return status;
 }

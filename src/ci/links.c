@@ -2,6 +2,7 @@
 #include "ci/links.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -48,9 +49,12 @@ static tg_status keys_grow(keys* k, size_t size) {
 }
 
 static tg_status keys_find(const tg_ci_connections* c, keys* k) {
+  uint64_t last = UINT64_MAX;
   TG_TRY(keys_grow(k, 64));
   for (size_t e = 0; e < c->count; e++) {
     const uint64_t key = key_of(&c->list[e]);
+    if (key == last) continue;
+    last = key;
     const size_t place = place_of(k, key);
     if (k->table[place]) continue;
     TG_TRY(TG_RESERVE(k->count + 1, "links", &k->list, &k->room));
@@ -62,8 +66,35 @@ static tg_status keys_find(const tg_ci_connections* c, keys* k) {
   return keys_grow(k, k->size);
 }
 
-/* Rows come in order; within one they are put in the order of from. */
-static void sort_row(tg_ci_target* t, size_t begin, size_t end) {
+/* --- rows in the order of from --- */
+
+enum { SHORT_ROW = 24, DIGIT = 8, DIGITS = 1 << DIGIT };
+
+/* Room for the longest row. */
+typedef struct row_room {
+  uint64_t *keys, *other; /* from in the upper half, the place in the row below */
+  double* value;
+  uint32_t* code;
+} row_room;
+
+static void room_free(row_room* r) {
+  TG_FREE(r->keys);
+  TG_FREE(r->other);
+  TG_FREE(r->value);
+  TG_FREE(r->code);
+}
+
+static tg_status room_make(size_t longest, const tg_ci_target* t, row_room* r) {
+  if (longest <= SHORT_ROW) return TG_OK;
+  TG_TRY(TG_ALLOCATE(longest, "rows of links", &r->keys));
+  TG_TRY(TG_ALLOCATE(longest, "rows of links", &r->other));
+  if (t->value) TG_TRY(TG_ALLOCATE(longest, "rows of links", &r->value));
+  if (t->code) TG_TRY(TG_ALLOCATE(longest, "rows of links", &r->code));
+  return TG_OK;
+}
+
+/* By insertion: few, or nearly in order. */
+static void sort_short(tg_ci_target* t, size_t begin, size_t end) {
   for (size_t e = begin + 1; e < end; e++) {
     const uint32_t from = t->from[e], code = t->code ? t->code[e] : 0;
     const double value = t->value ? t->value[e] : 0;
@@ -77,6 +108,71 @@ static void sort_row(tg_ci_target* t, size_t begin, size_t end) {
     if (t->code) t->code[at] = code;
     if (t->value) t->value[at] = value;
   }
+}
+
+/* Digit by digit from the lowest, as a row has some hundred places of some thousand strings: no
+ * branch depends on the numbers. bits: those that differ between any two. */
+static const uint64_t* sort_keys(row_room* r, size_t count, uint32_t bits) {
+  uint64_t *from = r->keys, *other = r->other;
+  for (int shift = 0; shift < 32; shift += DIGIT) {
+    uint32_t place[DIGITS] = {0}, sum = 0;
+    if (!(bits >> shift & (DIGITS - 1))) continue;
+    for (size_t k = 0; k < count; k++) place[from[k] >> (32 + shift) & (DIGITS - 1)]++;
+    for (size_t d = 0; d < DIGITS; d++) {
+      const uint32_t here = place[d];
+      place[d] = sum;
+      sum += here;
+    }
+    for (size_t k = 0; k < count; k++)
+      other[place[from[k] >> (32 + shift) & (DIGITS - 1)]++] = from[k];
+    uint64_t* sorted = other;
+    other = from;
+    from = sorted;
+  }
+  return from;
+}
+
+static void sort_long(tg_ci_target* t, size_t begin, size_t end, row_room* r) {
+  const size_t count = end - begin;
+  uint32_t bits = 0;
+  bool rises = true;
+  for (size_t k = 0; k < count; k++) {
+    const uint32_t from = t->from[begin + k];
+    bits |= from ^ t->from[begin];
+    rises &= k == 0 || t->from[begin + k - 1] <= from;
+    r->keys[k] = (uint64_t)from << 32 | k;
+  }
+  if (rises) return;
+  const uint64_t* sorted = sort_keys(r, count, bits);
+  if (t->value) memcpy(r->value, t->value + begin, count * sizeof *r->value);
+  if (t->code) memcpy(r->code, t->code + begin, count * sizeof *r->code);
+  for (size_t k = 0; k < count; k++) {
+    const uint32_t place = (uint32_t)sorted[k];
+    t->from[begin + k] = (uint32_t)(sorted[k] >> 32);
+    if (t->value) t->value[begin + k] = r->value[place];
+    if (t->code) t->code[begin + k] = r->code[place];
+  }
+}
+
+static tg_status sort_rows(tg_ci_target* t, size_t rows) {
+  size_t longest = 0;
+  for (size_t l = 0; l < t->link_count; l++) {
+    const uint32_t* begin = t->begin + t->links[l].rows;
+    for (size_t r = 0; r < rows; r++)
+      if (begin[r + 1] - begin[r] > longest) longest = begin[r + 1] - begin[r];
+  }
+  row_room room = {0};
+  const tg_status status = room_make(longest, t, &room);
+  for (size_t l = 0; l < t->link_count && status == TG_OK; l++) {
+    const uint32_t* begin = t->begin + t->links[l].rows;
+    for (size_t r = 0; r < rows; r++)
+      if (begin[r + 1] - begin[r] > SHORT_ROW)
+        sort_long(t, begin[r], begin[r + 1], &room);
+      else
+        sort_short(t, begin[r], begin[r + 1]);
+  }
+  room_free(&room);
+  return status;
 }
 
 static tg_status target_allocate(size_t links, size_t rows, size_t count, bool jumps,
@@ -118,10 +214,6 @@ static void distribute(const tg_ci_connections* c, const uint32_t* number, size_
     if (out->code) out->code[at] = c->list[e].code;
     if (out->value) out->value[at] = c->list[e].value;
   }
-  for (size_t l = 0; l < out->link_count; l++) {
-    const uint32_t* begin = out->begin + out->links[l].rows;
-    for (size_t r = 0; r < rows; r++) sort_row(out, begin[r], begin[r + 1]);
-  }
 }
 
 size_t tg_ci_sample_step(size_t rows) {
@@ -159,10 +251,23 @@ tg_status tg_ci_target_make(const tg_ci_connections* c, size_t rows, bool jumps,
                                  .rows = l * (rows + 1)};
   out->link_count = k.count;
   distribute(c, number, rows, out);
+  status = sort_rows(out, rows);
 done:
   TG_FREE(number);
   TG_FREE(k.list);
   TG_FREE(k.table);
+  return status;
+}
+
+tg_status tg_ci_classes_by_size(const tg_ci_strings* s, size_t** out) {
+  uint64_t* sized = NULL; /* count, then number: classes have fewer than 2^32 strings */
+  TG_TRY(TG_ALLOCATE(s->class_count, "classes in order", &sized));
+  tg_status status = TG_ALLOCATE(s->class_count, "classes in order", out);
+  for (size_t c = 0; c < s->class_count && status == TG_OK; c++)
+    sized[c] = (UINT32_MAX - s->classes[c].count) << 32 | c;
+  if (status == TG_OK && s->class_count) qsort(sized, s->class_count, sizeof *sized, by_key);
+  for (size_t c = 0; c < s->class_count && status == TG_OK; c++) (*out)[c] = (uint32_t)sized[c];
+  tg_free(sized);
   return status;
 }
 

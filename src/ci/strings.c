@@ -44,6 +44,14 @@ size_t tg_ci_strings_find(const tg_ci_strings* s, const uint16_t* orbitals, uint
   }
 }
 
+size_t tg_ci_strings_find_bits(const tg_ci_strings* s, uint64_t bits, uint64_t mark) {
+  for (size_t place = mark & (s->table_size - 1);; place = (place + 1) & (s->table_size - 1)) {
+    const uint32_t entry = s->table[place];
+    if (!entry) return SIZE_MAX;
+    if (s->low[entry - 1] == bits) return entry - 1;
+  }
+}
+
 size_t tg_ci_strings_class(const tg_ci_strings* s, size_t number) {
   size_t low = 0, high = s->class_count; /* begin of low <= number, of high not */
   while (high - low > 1) {

@@ -80,6 +80,8 @@ static inline const uint16_t* tg_ci_string(const tg_ci_strings* strings, size_t 
 /** Number of the string with this rising list and this mark (the xor of its orbitals' marks);
  * SIZE_MAX: not among them. */
 size_t tg_ci_strings_find(const tg_ci_strings* strings, const uint16_t* orbitals, uint64_t mark);
+/** The same by the bits of its orbitals, of which there are at most 64. */
+size_t tg_ci_strings_find_bits(const tg_ci_strings* strings, uint64_t bits, uint64_t mark);
 uint64_t tg_ci_strings_mark(const tg_ci_strings* strings, const uint16_t* orbitals);
 /** Class of string number. */
 size_t tg_ci_strings_class(const tg_ci_strings* strings, size_t number);
