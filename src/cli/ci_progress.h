@@ -22,6 +22,7 @@ typedef struct tg_cli_ci_progress {
   FILE* lines;    /* a line now and then; NULL: none */
   double pause;   /* seconds between two of them, at least */
   double next;    /* time of the next */
+  double end;     /* time at which the run is to stop; 0: when it is through */
   size_t sector;  /* that the pace is of */
   int phase;      /* of the last call */
   tg_cli_ci_pace pace;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
+#include "base/timer.h"
 #include "cli/ci_observables.h"
 #include "cli/ci_output.h"
 #include "cli/ci_progress.h"
@@ -19,7 +20,7 @@ typedef struct fields {
   tg_cli_ci_options options;
   tg_cli_ci_observable_options observables;
   tg_cli_ci_output_options outputs;
-  double checkpoint_minutes, deadline_s;
+  double checkpoint_minutes, limit_minutes, deadline_s;
   const char* transport;
   bool json;
 } fields;
@@ -45,12 +46,16 @@ static const tg_cli_option options[] = {
     TG_CLI_CI_OUTPUT_OPTIONS(fields, outputs),
     {"checkpoint", 0, TG_CLI_DOUBLE, offsetof(fields, checkpoint_minutes), "MINUTES",
      "between two states that --restart writes (default 15)", false},
+    {"time-limit", 0, TG_CLI_DOUBLE, offsetof(fields, limit_minutes), "MINUTES",
+     "stop after so long, as on Ctrl-C: --restart writes the state, which takes a while, and the "
+     "same command goes on",
+     false},
     {NULL, 0, TG_CLI_FLAG, 0, NULL, NULL, false},
 };
 
 static bool interrupted(void* context) {
-  (void)context;
-  return tg_interrupt_requested();
+  const tg_cli_ci_progress* progress = context;
+  return tg_interrupt_requested() || (progress->end > 0 && tg_time_now() >= progress->end);
 }
 
 static void goes_on(void* context, const char* path) {
@@ -141,6 +146,7 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
   const bool speaks = tg_cli_speaks();
   tg_cli_ci_progress progress = {.terminal = speaks && isatty(STDERR_FILENO) ? stderr : NULL,
                                  .pause = 30};
+  if (f->limit_minutes > 0) progress.end = tg_time_now() + 60 * f->limit_minutes;
   tg_status status;
   TG_TRY_GOTO(
       tg_cli_ci_observables_open(&f->observables, &job->problem, NULL, &job->solve, &list, &params),
@@ -180,8 +186,16 @@ static const char* transport_of(const fields* f) {
   return getenv("TG_BOOTSTRAP") ? "socket" : tg_world_under_launcher() ? "mpi" : "loop";
 }
 
+static tg_status check_minutes(const char* option, double minutes) {
+  if (isnan(minutes) || minutes > 0) return TG_OK;
+  return tg_fail(TG_ERR_INPUT, "--%s %g: minutes, more than 0, were expected", option, minutes);
+}
+
 static tg_status run(int argc, char** argv) {
-  fields f = {.options = tg_cli_ci_defaults(), .checkpoint_minutes = NAN, .deadline_s = NAN};
+  fields f = {.options = tg_cli_ci_defaults(),
+              .checkpoint_minutes = NAN,
+              .limit_minutes = NAN,
+              .deadline_s = NAN};
   static tg_cli_ci_job job;
   static tg_cli_ci_outputs outputs;
   TG_TRY(tg_cli_options_parse(options, argc, argv, &f, NULL));
@@ -191,10 +205,14 @@ static tg_status run(int argc, char** argv) {
     return tg_fail(TG_ERR_INPUT,
                    "--checkpoint %g: there is no file to keep states in; give --restart FILE, too",
                    f.checkpoint_minutes);
+  if (!isnan(f.limit_minutes) && !f.outputs.restart)
+    return tg_fail(TG_ERR_INPUT,
+                   "--time-limit %g: what was done until then would be lost; give --restart FILE, "
+                   "too",
+                   f.limit_minutes);
   if (isnan(f.checkpoint_minutes)) f.checkpoint_minutes = USUAL_CHECKPOINT;
-  if (!(f.checkpoint_minutes > 0))
-    return tg_fail(TG_ERR_INPUT, "--checkpoint %g: minutes, more than 0, were expected",
-                   f.checkpoint_minutes);
+  TG_TRY(check_minutes("checkpoint", f.checkpoint_minutes));
+  TG_TRY(check_minutes("time-limit", f.limit_minutes));
   if (!isnan(f.deadline_s) && !(f.deadline_s > 0))
     return tg_fail(TG_ERR_INPUT, "--deadline %g: seconds, more than 0, were expected",
                    f.deadline_s);

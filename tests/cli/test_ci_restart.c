@@ -145,6 +145,24 @@ static void killed(void** state) {
   expect_tidy("killed", "killed.parity+");
 }
 
+/* As a queue of batch jobs would have it. Each piece gets twice the time of the one before, so that
+ * one on a busy machine gets somewhere. */
+static void in_pieces(void** state) {
+  (void)state;
+  int pieces = 0, ended = 130;
+  for (double minutes = 2e-4; ended == 130 && minutes < 10; minutes *= 2, pieces++) {
+    char words[256];
+    snprintf(words, sizeof words, "%s --time-limit %g", MAGNESIUM, minutes);
+    ended = WEXITSTATUS(finish(start(words, "pieces")));
+    const char* log = scratch_read(scratch_path(folder, "pieces.log"));
+    if (ended == 130 && !strstr(log, "the same command goes on from pieces")) fail_msg("%s", log);
+  }
+  assert_int_equal(ended, 0);
+  assert_true(pieces > 1);
+  expect_same_levels("pieces", "whole");
+  expect_tidy("pieces", "pieces.parity+");
+}
+
 /* In the second sector; the first is found again from its state. */
 static void second_sector(void** state) {
   (void)state;
@@ -239,6 +257,8 @@ static void other_problems(void** state) {
   expect_refused(MAGNESIUM " --scale none", "the Hamiltonian: interaction, scaling");
   expect_refused(MAGNESIUM " --nmax 0", "the restrictions of the space");
   expect_refused("-i ckpot --protons 4 --neutrons 4", "the orbitals");
+  expect_refused(MAGNESIUM " --time-limit 0", "--time-limit 0: minutes, more than 0");
+  expect_refused(MAGNESIUM " --time-limit -1", "--time-limit -1: minutes, more than 0");
   /* a state that is cut or of another run */
   char line[2048];
   snprintf(line, sizeof line, "cd '%s' && cp kept.parity+ good && head -c 5000 good >kept.parity+",
@@ -270,6 +290,7 @@ int main(void) {
       cmocka_unit_test(killed),         cmocka_unit_test(second_sector),
       cmocka_unit_test(other_problems), cmocka_unit_test(full_disk),
       cmocka_unit_test(two_at_once),    cmocka_unit_test(failed_at_once),
+      cmocka_unit_test(in_pieces),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
