@@ -121,7 +121,8 @@ static tg_status look(tg_ci_lines* lines, tg_ci_format form, tg_ci_format* out) 
   return tg_fail_at(place,
                     "found '%s' and no format that is known; expected .snt, .ptn, .sps, .sp, .int, "
                     ".opme, MFDn text or h2, or a FCIDUMP (relative matrix elements must be "
-                    "transformed first). --format NAME reads it as one of them all the same",
+                    "transformed first, by tools/relative_snt.py). --format NAME reads it as one "
+                    "of them all the same",
                     shown);
 }
 
