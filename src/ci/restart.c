@@ -204,6 +204,7 @@ typedef struct watch {
   const char* path;
   double next;     /* time of the next save */
   bool found_kept; /* the state with all states found is on disk */
+  bool began;      /* a step is made */
 } watch;
 
 static bool is_first(const tg_ci_restart* r) { return !r->world || tg_world_pe(r->world) == 0; }
@@ -246,8 +247,14 @@ static tg_status watched(void* context, const tg_eigen_progress* progress,
   return w->caller->progress ? w->caller->progress(w->caller->context, progress, solver) : TG_OK;
 }
 
+/* Not before the first step: a piece of a run that has just time to read its state would be for
+ * nothing, and so would all that follow. */
 static bool stop_asked(void* context) {
-  const watch* w = context;
+  watch* w = context;
+  if (!w->began) {
+    w->began = true;
+    return false;
+  }
   return w->caller->interrupted && w->caller->interrupted(w->caller->context);
 }
 

@@ -6,10 +6,7 @@
 
 #include "base/memory.h"
 
-enum {
-  PIECE = 4096,         /* numbers read at once */
-  LARGE_PIECE = 1 << 20 /* that come from or go to where vectors lie, if that is not the host */
-};
+enum { PIECE = 1 << 20 }; /* numbers looked at, or on their way to or from a GPU, at once */
 
 /* This PE's rows of a column, piece by piece in the host's memory; the host's own whole. */
 typedef struct pieces {
@@ -17,10 +14,11 @@ typedef struct pieces {
   double* buffer; /* NULL: the column itself */
 } pieces;
 
-static tg_status pieces_open(const tg_eigen_solver* s, pieces* out) {
+/* always: a buffer in any case. */
+static tg_status pieces_open(const tg_eigen_solver* s, bool always, pieces* out) {
   *out = (pieces){.s = s};
-  if (s->problem.place == TG_EIGEN_HOST) return TG_OK;
-  return TG_ALLOCATE((size_t)LARGE_PIECE, "a piece of a restart file", &out->buffer);
+  if (s->problem.place == TG_EIGEN_HOST && !always) return TG_OK;
+  return TG_ALLOCATE((size_t)PIECE, "a piece of a restart file", &out->buffer);
 }
 
 /* *at: the numbers of the column from `done` on, *count of them. */
@@ -30,7 +28,7 @@ static tg_status piece_get(const pieces* p, const double* column, size_t done, c
   *at = column + done;
   *count = left;
   if (!p->buffer) return TG_OK;
-  *count = left < LARGE_PIECE ? left : LARGE_PIECE;
+  *count = left < PIECE ? left : PIECE;
   *at = p->buffer;
   return tg_rows_get(&p->s->rows, column + done, *count, p->buffer);
 }
@@ -75,7 +73,7 @@ static uint64_t sum_of(const double* numbers, size_t count, uint64_t place, int 
 
 tg_status tg_eigen_columns_sum(const tg_eigen_solver* s, const tg_eigen_matrix* c, uint64_t* sum) {
   pieces by;
-  tg_status status = pieces_open(s, &by);
+  tg_status status = pieces_open(s, false, &by);
   uint64_t all = 0;
   for (size_t i = 0; i < c->count; i++)
     for (size_t done = 0, count = 0; done < s->problem.n && status == TG_OK; done += count) {
@@ -98,7 +96,7 @@ static bool go_to(const tg_eigen_solver* s, FILE* stream, uint64_t at, size_t co
 tg_status tg_eigen_columns_write(const tg_eigen_solver* s, const tg_eigen_matrix* c, FILE* stream,
                                  uint64_t at) {
   pieces by;
-  tg_status status = pieces_open(s, &by);
+  tg_status status = pieces_open(s, false, &by);
   for (size_t i = 0; i < c->count && s->problem.n > 0 && status == TG_OK; i++) {
     if (!go_to(s, stream, at, i)) break;
     for (size_t done = 0, count = 0; done < s->problem.n && status == TG_OK; done += count) {
@@ -112,13 +110,13 @@ done:
   return status;
 }
 
-/* Rows of a column that are looked at only. */
-static bool look(const tg_eigen_solver* s, FILE* stream, uint64_t place, uint64_t* sum) {
-  double piece[PIECE];
+/* Rows of a column that are looked at only. piece: [PIECE] */
+static bool look(const tg_eigen_solver* s, FILE* stream, double* piece, uint64_t place,
+                 uint64_t* sum) {
   for (size_t done = 0; done < s->problem.n;) {
     const size_t left = s->problem.n - done, count = left < PIECE ? left : PIECE;
     if (fread(piece, sizeof *piece, count, stream) != count) return false;
-    for (size_t k = 0; k < count; k++) *sum += mixed(piece[k], place + done + k);
+    *sum += sum_of(piece, count, place + done, s->rows.threads);
     done += count;
   }
   return true;
@@ -132,7 +130,7 @@ static tg_status fill(const pieces* p, FILE* stream, double* column, bool* whole
     return TG_OK;
   }
   for (size_t done = 0; done < n && *whole;) {
-    const size_t left = n - done, count = left < LARGE_PIECE ? left : LARGE_PIECE;
+    const size_t left = n - done, count = left < PIECE ? left : PIECE;
     *whole = fread(p->buffer, sizeof(double), count, stream) == count;
     if (*whole) TG_TRY(tg_rows_put(&p->s->rows, p->buffer, count, column + done));
     done += count;
@@ -143,14 +141,14 @@ static tg_status fill(const pieces* p, FILE* stream, double* column, bool* whole
 tg_status tg_eigen_columns_read(const tg_eigen_solver* s, const tg_eigen_matrix* c, FILE* stream,
                                 uint64_t at, uint64_t* sum, bool* whole) {
   pieces by;
-  tg_status status = pieces_open(s, &by);
+  tg_status status = pieces_open(s, sum != NULL, &by);
   *whole = true;
   if (sum) *sum = 0;
   for (size_t i = 0; i < c->count && s->problem.n > 0 && *whole && status == TG_OK; i++) {
     *whole = go_to(s, stream, at, i);
     if (!*whole) break;
     if (sum)
-      *whole = look(s, stream, place_of(s, i), sum);
+      *whole = look(s, stream, by.buffer, place_of(s, i), sum);
     else
       status = fill(&by, stream, c->data + i * s->rows.ld, whole);
   }

@@ -272,7 +272,8 @@ static void rows_favour(const tg_rows* rows, const double* d, double low, double
 #pragma omp parallel for num_threads(rows->threads) schedule(static)
   for (size_t i = 0; i < rows->used; i++) {
     const double weight = width / (d[i] - low + width);
-    x[i] *= weight * weight;
+    const double square = weight * weight;
+    x[i] *= square * square;
   }
 }
 

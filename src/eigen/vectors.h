@@ -167,7 +167,7 @@ static inline tg_status tg_rows_bounds(const tg_rows* rows, const double* d, dou
   return rows->ops->bounds(rows, d, low, high);
 }
 
-/** x *= (width / (d - low + width))^2. */
+/** x *= (width / (d - low + width))^4. */
 static inline void tg_rows_favour(const tg_rows* rows, const double* d, double low, double width,
                                   double* x) {
   rows->ops->favour(rows, d, low, width, x);

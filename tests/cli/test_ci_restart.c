@@ -163,6 +163,21 @@ static void in_pieces(void** state) {
   expect_tidy("pieces", "pieces.parity+");
 }
 
+/* However short the time, each piece gets further. */
+static void shortest_pieces(void** state) {
+  (void)state;
+  long before = 0;
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(WEXITSTATUS(finish(start(MAGNESIUM " --time-limit 1e-9", "short"))), 130);
+    const char* log = scratch_read(scratch_path(folder, "short.log"));
+    const char* words = strstr(log, "interrupted after ");
+    assert_non_null(words);
+    const long products = strtol(words + strlen("interrupted after "), NULL, 10);
+    if (products <= before) fail_msg("%ld products after %ld", products, before);
+    before = products;
+  }
+}
+
 /* In the second sector; the first is found again from its state. */
 static void second_sector(void** state) {
   (void)state;
@@ -290,7 +305,7 @@ int main(void) {
       cmocka_unit_test(killed),         cmocka_unit_test(second_sector),
       cmocka_unit_test(other_problems), cmocka_unit_test(full_disk),
       cmocka_unit_test(two_at_once),    cmocka_unit_test(failed_at_once),
-      cmocka_unit_test(in_pieces),
+      cmocka_unit_test(in_pieces),      cmocka_unit_test(shortest_pieces),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

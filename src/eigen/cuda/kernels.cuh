@@ -290,7 +290,8 @@ __global__ void __launch_bounds__(THREADS)
   for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < used;
        i += (size_t)gridDim.x * THREADS) {
     const double weight = width / (d[i] - low + width);
-    x[i] *= weight * weight;
+    const double square = weight * weight;
+    x[i] *= square * square;
   }
 }
 
