@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 /* touched atomically rather than volatile: a handler and any thread may do so */
 static int interrupt_flag;
@@ -16,9 +18,28 @@ void tg_interrupt_request(bool requested) {
   __atomic_store_n(&interrupt_flag, requested ? 1 : 0, __ATOMIC_RELAXED);
 }
 
+/* Milliseconds of a clock that only runs forward; 0 is never the time of a signal. */
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1 + (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* `timeout` sends its signal to the program and then to the program's group: the second one of a
+ * kind is meant to end the process only where somebody had the time to become impatient. All that
+ * is called here may be called in a handler. */
 static void on_signal(int number) {
-  (void)number;
-  tg_interrupt_request(true);
+  enum { AT_ONCE = 500 }; /* ms */
+  static int64_t first[3];
+  int64_t* mine = &first[number == SIGINT ? 0 : number == SIGTERM ? 1 : 2];
+  const int64_t time = now(), before = __atomic_load_n(mine, __ATOMIC_RELAXED);
+  if (before == 0) {
+    __atomic_store_n(mine, time, __ATOMIC_RELAXED);
+    tg_interrupt_request(true);
+  } else if (time - before > AT_ONCE) {
+    signal(number, SIG_DFL);
+    raise(number); /* as soon as the handler is left */
+  }
 }
 
 tg_status tg_interrupt_install(void) {
@@ -26,8 +47,7 @@ tg_status tg_interrupt_install(void) {
   memset(&action, 0, sizeof action);
   sigemptyset(&action.sa_mask);
   action.sa_handler = on_signal;
-  /* reset: the second one has its usual effect; restart: a write in progress is not torn */
-  action.sa_flags = (int)((unsigned)SA_RESETHAND | (unsigned)SA_RESTART);
+  action.sa_flags = SA_RESTART; /* a write in progress is not torn */
   if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
     return tg_fail(TG_ERR_MACHINE, "signal %d cannot be ignored: %s", SIGXFSZ, strerror(errno));
   const int signals[] = {SIGINT, SIGTERM, SIGHUP};

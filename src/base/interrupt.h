@@ -8,10 +8,10 @@
 #include "base/status.h"
 
 /** Makes the first SIGINT, SIGTERM or SIGHUP (a closed terminal) set the flag below, except those
- * that are ignored already (nohup); a second one of the same kind ends the
- * process as it would have without throng. A file that grows beyond the limit of its size (ulimit
- * -f) is a write that fails, as on a full disk, rather than a signal that kills. For the program to
- * call: the library installs no handler by itself. */
+ * that are ignored already (nohup); a second one of the same kind, half a second later or more,
+ * ends the process as it would have without throng. A file that grows beyond the limit of its size
+ * (ulimit -f) is a write that fails, as on a full disk, rather than a signal that kills. For the
+ * program to call: the library installs no handler by itself. */
 tg_status tg_interrupt_install(void);
 
 /** True once an interrupt was asked for. Any thread; cheap. Work that sees it writes what it must
