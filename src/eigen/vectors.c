@@ -100,8 +100,7 @@ static tg_status rows_inner(const tg_rows* rows, const double* v, int p, const d
   if (p == 0 || c == 0) return TG_OK;
   const size_t count = (size_t)p * (size_t)c;
   double* sum = rows->partial;
-  const int threads = team(rows, p * c);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, p* c)) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     inner_segment((size_t)s * rows->segment, segment_end(rows, s), rows->ld, v, p, w, c,
                   sum + (size_t)s * rows->room);
@@ -148,8 +147,7 @@ static void subtract_segment(size_t begin, size_t end, size_t ld, double* w, int
 
 static void rows_subtract(const tg_rows* rows, double* w, int c, const double* v, int p,
                           const double* h, int ldh) {
-  const int threads = team(rows, p * c);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, p* c)) schedule(static)
   for (int s = 0; s < rows->segments; s++)
     subtract_segment((size_t)s * rows->segment, segment_end(rows, s), rows->ld, w, c, v, p, h, ldh);
 }
