@@ -407,7 +407,8 @@ static void rows_favour(const tg_rows* rows, const double* d, double low, double
   ACC_FLAT(used, d, x)
   for (size_t i = 0; i < used; i++) {
     const double weight = width / (d[i] - low + width);
-    x[i] *= weight * weight;
+    const double square = weight * weight;
+    x[i] *= square * square;
   }
 }
 
