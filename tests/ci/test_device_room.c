@@ -16,7 +16,8 @@
 static const uint64_t gb = 1000000000;
 
 static tg_ci_device_room room_of(uint64_t usable) {
-  return (tg_ci_device_room){.device = 3,
+  return (tg_ci_device_room){.place = TG_EIGEN_CUDA,
+                             .device = 3,
                              .gpus = 1,
                              .pes = 1,
                              .name = "a card",
