@@ -5,9 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
+#endif
+
+#ifdef MADV_HUGEPAGE
+/* The first touches of small pages take the system as long as a device takes to fill them. */
+static const size_t HUGE_PAGE = (size_t)2 << 20, FEW_HUGE_PAGES = 4;
 #endif
 
 static void* aligned_bytes(size_t bytes) {
@@ -22,18 +28,31 @@ static tg_status out_of_memory(size_t count, size_t size, const char* what) {
                  (double)count * (double)size / 1048576.0, what);
 }
 
+tg_status tg_allocate(size_t count, size_t size, const char* what, void** out) {
+  *out = NULL;
+  if (count == 0 || size == 0) return TG_OK;
+  if (count > PTRDIFF_MAX / size) return out_of_memory(count, size, what);
+  void* memory = aligned_bytes(count * size);
+  if (!memory) return out_of_memory(count, size, what);
+  memset(memory, 0, count * size);
+  *out = memory;
+  return TG_OK;
+}
+
 tg_status tg_allocate_untouched(size_t count, size_t size, const char* what, void** out) {
   *out = NULL;
   if (count == 0 || size == 0) return TG_OK;
   if (count > PTRDIFF_MAX / size) return out_of_memory(count, size, what);
-  *out = aligned_bytes(count * size);
+  const size_t bytes = count * size;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= FEW_HUGE_PAGES * HUGE_PAGE && bytes <= PTRDIFF_MAX - HUGE_PAGE) {
+    const size_t pages = (bytes + HUGE_PAGE - 1) / HUGE_PAGE;
+    *out = aligned_alloc(HUGE_PAGE, pages * HUGE_PAGE);
+    if (*out) madvise(*out, pages * HUGE_PAGE, MADV_HUGEPAGE); /* or else small ones, as usual */
+  }
+#endif
+  if (!*out) *out = aligned_bytes(bytes);
   return *out ? TG_OK : out_of_memory(count, size, what);
-}
-
-tg_status tg_allocate(size_t count, size_t size, const char* what, void** out) {
-  TG_TRY(tg_allocate_untouched(count, size, what, out));
-  if (*out) memset(*out, 0, count * size);
-  return TG_OK;
 }
 
 tg_status tg_reserve(size_t count, size_t size, const char* what, void** array, size_t* capacity) {

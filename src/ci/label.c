@@ -108,36 +108,42 @@ done:
   return status;
 }
 
-/* As `expect`, where products are on GPUs. */
-static tg_status expect_on_gpus(tg_ci_sector* s, const tg_ci_solve_params* params,
-                                const tg_ci_hamiltonian* o, const tg_ci_fly* tables, bool part,
-                                double* values) {
+/* As `expect`, of all labels, where products are on GPUs. */
+static tg_status expect_on_gpus(const tg_ci_problem* p, const tg_ci_solve_params* params,
+                                tg_ci_label_tables* tables, tg_ci_sector* s, double* values) {
   const bool one = params->gpus <= 1 || tg_ci_pes_are_processes(params->transport);
   tg_ci_device_operator_params gpu = {
       .few = true, .threads = params->threads, .device = params->device, .memory = UINT64_MAX};
-  tg_ci_fly fly = {0};
+  tg_ci_expected list[TG_CI_LABELS];
+  tg_ci_fly own[TG_CI_LABELS] = {0};
   tg_status status = TG_OK;
-  if (!tables) TG_TRY(tg_ci_device_tables(o, s->space, &gpu, &fly));
-  gpu.fly = tables ? tables : &fly;
-  if (part && any_close(s)) TG_TRY_GOTO(part_on_gpu(s, o, &gpu), done);
-  status = tg_ci_device_expect(o, s->space, &gpu, one ? 1 : params->gpus, &s->result, values,
+  int count = 0;
+  for (int k = 0; k < TG_CI_LABELS; k++) {
+    const tg_ci_hamiltonian* o = p->label[k];
+    if (!o) continue;
+    gpu.fly = tg_ci_label_tables_of(tables, k);
+    if (!gpu.fly) TG_TRY_GOTO(tg_ci_device_tables(o, s->space, &gpu, &own[k]), done);
+    if (!gpu.fly) gpu.fly = &own[k];
+    list[count++] = (tg_ci_expected){o, gpu.fly, values + k};
+    if (k == TG_CI_LABEL_J && any_close(s)) TG_TRY_GOTO(part_on_gpu(s, o, &gpu), done);
+    gpu.fly = NULL;
+  }
+  status = tg_ci_device_expect(list, count, s->space, &gpu, one ? 1 : params->gpus, &s->result,
                                TG_CI_LABELS);
 done:
-  tg_ci_fly_free(&fly);
+  for (int k = 0; k < TG_CI_LABELS; k++) tg_ci_fly_free(&own[k]);
   return status;
 }
 
 /* <v|O|v> of each state into values, at a distance of TG_CI_LABELS; o NULL: S^2. part: first make
- * the states ones of this quantity where levels are close. tables: of o; NULL: they are made. */
+ * the states ones of this quantity where levels are close. */
 static tg_status expect(tg_ci_sector* s, const tg_ci_solve_params* params,
-                        const tg_ci_hamiltonian* o, const tg_ci_fly* tables, bool part,
-                        double* values) {
+                        const tg_ci_hamiltonian* o, bool part, double* values) {
   const size_t n = (size_t)s->space->dimension;
   const tg_ci_operator_params host = {.few = true, .threads = params->threads};
   quantity q = {.space = s->space, .threads = params->threads};
   double* y = NULL;
   tg_status status = TG_OK;
-  if (o && params->backend == TG_CI_CUDA) return expect_on_gpus(s, params, o, tables, part, values);
   if (o) TG_TRY(tg_ci_operator_create(o, s->space, &host, &q.op));
   TG_TRY_GOTO(TG_ALLOCATE(n, "a vector", &y), done);
   if (part) TG_TRY_GOTO(part_close(s, &q, y), done);
@@ -166,11 +172,11 @@ tg_status tg_ci_label_levels(const tg_ci_problem* p, const tg_ci_solve_params* p
   tg_status status = TG_OK;
   TG_TRY(TG_ALLOCATE(count * TG_CI_LABELS, "labels of levels", &values));
   for (size_t i = 0; i < count * TG_CI_LABELS; i++) values[i] = NAN;
+  const bool on_gpus = params->backend == TG_CI_CUDA;
   for (int k = 0; k < TG_CI_LABELS; k++)
-    if (p->label[k] || (k == TG_CI_LABEL_J && p->spin_by_lookup))
-      TG_TRY_GOTO(expect(s, params, p->label[k], tg_ci_label_tables_of(tables, k),
-                         k == TG_CI_LABEL_J, values + k),
-                  done);
+    if ((p->label[k] && !on_gpus) || (!p->label[k] && k == TG_CI_LABEL_J && p->spin_by_lookup))
+      TG_TRY_GOTO(expect(s, params, p->label[k], k == TG_CI_LABEL_J, values + k), done);
+  if (on_gpus) TG_TRY_GOTO(expect_on_gpus(p, params, tables, s, values), done);
   for (size_t i = 0; i < count; i++) {
     tg_ci_level* level = &spectrum->levels[spectrum->level_count++];
     *level = (tg_ci_level){.sector = sector,
