@@ -113,7 +113,7 @@ static tg_status solve_or_go_on(void* context, const tg_eigen_problem* problem,
 /* Once, by the process that does labels. */
 static void begin_labels(void* context) {
   tg_ci_run* r = context;
-  if (!r->labels && r->space && tg_ci_pes_lead(&r->pes))
+  if (!r->labels && r->space && r->params->backend == TG_CI_CUDA && tg_ci_pes_lead(&r->pes))
     r->labels = tg_ci_label_tables_begin(r->problem, r->space, r->pes.threads);
 }
 

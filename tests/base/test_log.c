@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/interrupt.h"
@@ -62,6 +63,7 @@ static void the_first_interrupt_asks_the_second_kills(void** state) {
     if (tg_interrupt_install() != TG_OK || tg_interrupt_requested()) _exit(1);
     raise(SIGINT);
     if (!tg_interrupt_requested()) _exit(2);
+    nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL); /* one at once is no impatience */
     raise(SIGINT);
     _exit(3);
   }
