@@ -65,12 +65,9 @@ static __device__ __forceinline__ float4 load_shared_again(uint32_t address) {
   return out;
 }
 
-/* x and y in one word, the carry out of x into y undone by who reads them (state.cuh). */
 static __device__ __forceinline__ void add_force(const tg_md_view& v, uint32_t slot, float x,
                                                  float y, float z) {
-  const int64_t units = (int64_t)((uint64_t)(uint32_t)__float2int_rn(y) << 32) + __float2int_rn(x);
-  atomicAdd((unsigned long long*)v.force_xy + slot, (unsigned long long)units);
-  atomicAdd(v.force_z + slot, __float2int_rn(z));
+  tg_md_add_force(v, slot, __float2int_rn(x), __float2int_rn(y), __float2int_rn(z));
 }
 
 /* Energies and virial of one pair. scale: the force over the distance. share: 1, or 1/2 where the

@@ -284,6 +284,15 @@ static __device__ __forceinline__ void tg_md_stamp(const tg_md_views& views, int
             which == TG_MD_STAMP_BEGIN ? ~now : now);
 }
 
+/** Adds to a slot's force, units; the carry out of x into y is undone by who reads them. Spelled
+ * out, as atomicAdd's result is fetched, though nobody wants it, in kernels that acquire flags. */
+static __device__ __forceinline__ void tg_md_add_force(const tg_md_view& v, uint32_t slot, int x,
+                                                       int y, int z) {
+  const int64_t xy = (int64_t)((uint64_t)(uint32_t)y << 32) + x;
+  asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" : : "l"(v.force_xy + slot), "l"(xy));
+  asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" : : "l"(v.force_z + slot), "r"(z));
+}
+
 /** a - b along one dimension, nm, nearest image. */
 static __device__ __forceinline__ float tg_md_apart(uint32_t a, uint32_t b, float nm) {
   return (float)(int32_t)(a - b) * nm;

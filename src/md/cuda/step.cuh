@@ -183,11 +183,9 @@ static __device__ __forceinline__ void tg_step_add_warp(int64_t* to, long long v
 
 static __device__ __forceinline__ void tg_step_add_force(const tg_md_view& v, uint32_t slot,
                                                          const double (&f)[3]) {
-  const int x = __double2int_rn(f[0] * TG_MD_FORCE_UNITS);
-  const int y = __double2int_rn(f[1] * TG_MD_FORCE_UNITS);
-  const int64_t units = (int64_t)((uint64_t)(uint32_t)y << 32) + x;
-  atomicAdd((unsigned long long*)v.force_xy + slot, (unsigned long long)units);
-  atomicAdd(v.force_z + slot, __double2int_rn(f[2] * TG_MD_FORCE_UNITS));
+  tg_md_add_force(v, slot, __double2int_rn(f[0] * TG_MD_FORCE_UNITS),
+                  __double2int_rn(f[1] * TG_MD_FORCE_UNITS),
+                  __double2int_rn(f[2] * TG_MD_FORCE_UNITS));
 }
 
 /** The sum in a slot, in units. */
