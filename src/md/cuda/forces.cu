@@ -220,6 +220,7 @@ static __device__ __forceinline__ void fill_tables(const tg_md_constants& c, con
 /* Blocks of bonded interactions, spread among the others: their latencies want company. */
 typedef struct bonded_share {
   uint32_t blocks, period, end; /* a block in each period, while there are any; interactions */
+  bool pruning_ahead;           /* the list is the kernel's ahead, too */
 } bonded_share;
 
 /* From positions and the pruned list to forces (and energies). Launch: a warp a row; 6 blocks a
@@ -248,6 +249,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     if (STAMPED && threadIdx.x % 32 == 0) tg_md_stamp(views, TG_MD_STAMP_BONDED);
     return;
   }
+  if (bonded.pruning_ahead) tg_launch_wait();
   extern __shared__ __align__(16) char tables[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   row_place r;
@@ -275,7 +277,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   r.count = r.cluster < clusters ? r.count : 0;
   const uint32_t slot = r.count > 0 ? start.entry >> 8 : 0;
   start.type_row = v.row[slot];
-  tg_launch_wait(); /* lists are older than the kernel ahead, positions are its */
+  tg_launch_wait(); /* lists are older than an update ahead, positions are its */
   tg_launch_next();
   if (STAMPED && threadIdx.x == 0) tg_md_stamp(views, TG_MD_STAMP_BEGIN);
   if (WAY == TG_MD_BY_ROWS && waits && views.peers.card_count > 1) tg_md_await_positions(views);
@@ -335,8 +337,8 @@ static bonded_share share_of(const tg_device_md* md, const tg_step_view* steps,
                              const tg_step_homes* homes, bool full) {
   const int kind = full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID;
   if (!tg_md_is_many(md))
-    return {tg_md_blocks(steps->kind_start[kind], THREADS), 1, steps->kind_start[kind]};
-  return {homes ? tg_md_blocks(homes->item_room[full], THREADS) : 0, 1, (uint32_t)kind};
+    return {tg_md_blocks(steps->kind_start[kind], THREADS), 1, steps->kind_start[kind], false};
+  return {homes ? tg_md_blocks(homes->item_room[full], THREADS) : 0, 1, (uint32_t)kind, false};
 }
 
 /* Of many domains. */
@@ -353,8 +355,10 @@ static tg_status launch_home(const tg_device_md* md, const tg_step_view* steps,
 }
 
 tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps,
-                               const tg_step_homes* homes, bool early, bool energy, bool full) {
+                               const tg_step_homes* homes, int launch, bool energy, bool full) {
+  const bool early = launch != TG_STEP_ALONE;
   bonded_share share = share_of(md, steps, homes, full);
+  share.pruning_ahead = launch == TG_STEP_BEHIND_PRUNING;
   const uint32_t blocks = share.blocks + md->views.item[0].row_capacity / TG_MD_WARPS;
   const int way = tg_md_way(md);
   /* by blocks: earlier, as not all the others that there is room for have rows */
@@ -372,5 +376,5 @@ tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps
 
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy) {
   const tg_step_view none = {};
-  return tg_step_queue_forces(md, &none, nullptr, false, want_energy, want_energy);
+  return tg_step_queue_forces(md, &none, nullptr, TG_STEP_ALONE, want_energy, want_energy);
 }

@@ -9,6 +9,7 @@
  * Of two clusters the row belongs to the one from which the other is forward: in a column further
  * on in x by less than half the box, or beside it in y, or further on in the same column. */
 #include "md/cuda/domains.cuh"
+#include "md/cuda/launch.cuh"
 
 enum { THREADS = 32 * TG_MD_WARPS };
 
@@ -374,6 +375,8 @@ static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ 
   bool with_halo = false;
   uint32_t entry = from[0], next = from[32];
   const uint32_t count = cluster < clusters ? v.count[0][cluster] : 0;
+  tg_launch_wait(); /* the search's list is older than the kernel ahead, positions are its */
+  tg_launch_next();
   if (WAY == TG_MD_BY_ROWS && views.peers.card_count > 1) tg_md_await_positions(views);
   if (WAY == TG_MD_BY_BLOCKS && views.peers.card_count > 1) tg_md_block_awaits_positions(views);
   const uint4 centre = v.centre[cluster];
@@ -410,9 +413,9 @@ tg_status tg_md_queue_list(tg_device_md* md) {
   return tg_md_queued(md, "searching pairs");
 }
 
-tg_status tg_md_queue_prune(tg_device_md* md) {
+tg_status tg_md_queue_prune(tg_device_md* md, bool early) {
   typedef void kernel(const tg_md_views);
   static kernel* const all[] = {prune<TG_MD_ONE>, prune<TG_MD_BY_ROWS>, prune<TG_MD_BY_BLOCKS>};
-  all[tg_md_way(md)]<<<rows(md), THREADS, 0, md->stream>>>(md->views);
-  return tg_md_queued(md, "pruning the pair list");
+  return tg_launch(md, all[tg_md_way(md)], rows(md), THREADS, 0, md->stream, early,
+                   "pruning the pair list", md->views);
 }

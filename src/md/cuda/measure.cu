@@ -9,7 +9,7 @@ static tg_status queue(tg_device_md* md, tg_device_md_stage stage) {
   switch (stage) {
     case TG_DEVICE_MD_SORT: return tg_md_queue_sort(md);
     case TG_DEVICE_MD_LIST: return tg_md_queue_list(md);
-    case TG_DEVICE_MD_PRUNE: return tg_md_queue_prune(md);
+    case TG_DEVICE_MD_PRUNE: return tg_md_queue_prune(md, false);
     case TG_DEVICE_MD_FORCES: return tg_md_queue_forces(md, false);
     default: return tg_md_queue_forces(md, true);
   }

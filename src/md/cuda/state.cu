@@ -347,7 +347,7 @@ tg_status tg_device_md_search(tg_device_md* md) {
 tg_status tg_device_md_prune(tg_device_md* md) {
   for (; md; md = md->next) {
     TG_TRY(tg_md_select(md));
-    TG_TRY(tg_md_queue_prune(md));
+    TG_TRY(tg_md_queue_prune(md, false));
   }
   return TG_OK;
 }

@@ -262,7 +262,8 @@ tg_status tg_md_clear_energies(const tg_device_md* md);
 /** Stages, queued on md->stream. */
 tg_status tg_md_queue_sort(tg_device_md* md);
 tg_status tg_md_queue_list(tg_device_md* md);
-tg_status tg_md_queue_prune(tg_device_md* md);
+/** early: launch.cuh; the search was before the kernel ahead. */
+tg_status tg_md_queue_prune(tg_device_md* md, bool early);
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy);
 /** Positions by atom into their slots. */
 tg_status tg_md_queue_place(tg_device_md* md);

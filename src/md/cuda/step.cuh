@@ -132,10 +132,13 @@ enum {
   TG_REDUCE_COMM = 8
 };
 
+/** Where the forces begin early (launch.cuh), and which kernel is ahead then. */
+enum { TG_STEP_ALONE, TG_STEP_BEHIND_UPDATE, TG_STEP_BEHIND_PRUNING };
+
 /** Queue one kernel each, on md->stream where none is given. early: launch.cuh. */
 /** Pair forces and bonded forces; full: with those that constraints undo. homes: NULL: none. */
 tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* s,
-                               const tg_step_homes* homes, bool early, bool energy, bool full);
+                               const tg_step_homes* homes, int launch, bool energy, bool full);
 /** With several cards the next step's views have their positions elsewhere. */
 tg_status tg_step_queue_update(tg_device_md* md, const tg_step_view* s, const tg_step_homes* homes,
                                bool early, bool scale, bool sums, bool energy);

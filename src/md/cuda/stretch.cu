@@ -38,7 +38,8 @@ static tg_status join(tg_device_step* p) {
   return status_of(p, cudaStreamWaitEvent(p->md->stream, p->join, 0), "joining");
 }
 
-static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
+/* after_update: the kernel ahead is one. */
+static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_update) {
   if (flags & TG_STEP_SEARCH) {
     TG_TRY(tg_step_queue_share(p->md, &p->view));
     TG_TRY(tg_step_queue_keep(p->md, &p->view, p->md->stream));
@@ -50,7 +51,8 @@ static tg_status queue_lists(tg_device_step* p, unsigned char flags) {
     TG_TRY(tg_step_queue_meeting(p->md, &p->view, TG_MD_FLAG_PLAN));
     if (staged) TG_TRY(tg_md_queue_stages_list(p->md, p->homes.item[0].count));
   }
-  return flags & (TG_STEP_SEARCH | TG_STEP_PRUNE) ? tg_md_queue_prune(p->md) : TG_OK;
+  if (!(flags & (TG_STEP_SEARCH | TG_STEP_PRUNE))) return TG_OK;
+  return tg_md_queue_prune(p->md, after_update && !(flags & TG_STEP_SEARCH));
 }
 
 /* Positions to other domains, where that is queued with the step. */
@@ -63,10 +65,12 @@ tg_status tg_step_queue_step(tg_device_step* p, const unsigned char* flags, int 
   const unsigned char now = flags[i], next = flags[i + 1];
   const bool energy = now & TG_STEP_ENERGY, frame = now & TG_STEP_FRAME;
   const cudaStream_t stream = p->md->stream;
-  TG_TRY(queue_lists(p, now));
+  TG_TRY(queue_lists(p, now, t->update));
   const bool listed = now & (TG_STEP_SEARCH | TG_STEP_PRUNE);
-  TG_TRY(tg_step_queue_forces(p->md, &p->view, &p->homes, t->update && !listed, energy,
-                              energy || frame));
+  const int launch = listed      ? TG_STEP_BEHIND_PRUNING
+                     : t->update ? TG_STEP_BEHIND_UPDATE
+                                 : TG_STEP_ALONE;
+  TG_TRY(tg_step_queue_forces(p->md, &p->view, &p->homes, launch, energy, energy || frame));
   const bool early = !t->summing && !frame;
   if (t->summing) TG_TRY(join(p));
   if (frame && p->md->card_count > 1)
@@ -232,11 +236,13 @@ static tg_status queue_stage(tg_device_step* p, tg_device_step_stage stage) {
     case TG_DEVICE_STEP_REDUCE:
       return tg_step_queue_reduce(p->md, &view, p->md->stream, TG_REDUCE_PREPARE, 0);
     case TG_DEVICE_STEP_FORCES:
-      return tg_step_queue_forces(p->md, &view, &p->homes, false, false, false);
+      return tg_step_queue_forces(p->md, &view, &p->homes, TG_STEP_ALONE, false, false);
     default:
       TG_TRY(tg_step_queue_forces(p->md, &view, &p->homes,
-                                  stage == TG_DEVICE_STEP_CHAIN && !tg_md_is_staged(p->md), false,
-                                  false));
+                                  stage == TG_DEVICE_STEP_CHAIN && !tg_md_is_staged(p->md)
+                                      ? TG_STEP_BEHIND_UPDATE
+                                      : TG_STEP_ALONE,
+                                  false, false));
       TG_TRY(tg_step_queue_update(p->md, &view, &p->homes, stage == TG_DEVICE_STEP_CHAIN, false,
                                   false, false));
       return queue_exchange(p);
