@@ -9,7 +9,7 @@
 #                      a minute on two GPUs, from the top folder of the source. First the last build must give the
 #                      same bytes on one and on two GPUs, and as the first build on each. Then every build at 45,000
 #                      and 180,000 atoms, the last one also with blocks of 1 and 2 warps and with rows in the order
-#                      of blocks; the first and these at 1,440,000. With one GPU that alone. Logs: $OUT or FOLDER
+#                      of blocks (two GPUs) or of length (one); the first and these at 1,440,000. With one GPU that alone. Logs: $OUT or FOLDER
 set -u
 verb=${1:-}
 folder=${2:-}
@@ -47,20 +47,20 @@ measure() {
   fi
 }
 
-# same_bytes GPUS: 500 steps by the first build and by the last; all that they change keeps the sums
+# same_bytes GPUS [SETTING]: 500 steps by the first build and by the last; all that they change keeps the sums
 same_bytes() {
   for build in first last; do
     program=$first
     [ $build = first ] || program=$last
     rm -rf "$out/$build-$1"
-    timeout 20 "$program" md run -c examples/ethanol-water/conf.gro -p examples/ethanol-water/topol.top \
+    timeout 20 env "${2:-TG_NONE=}" "$program" md run -c examples/ethanol-water/conf.gro -p examples/ethanol-water/topol.top \
       -f "$out/bytes.mdp" --backend cuda --gpus "$1" --output "$out/$build-$1" >"$out/$build-$1.log" 2>&1
   done
   if cmp -s "$out/first-$1/confout.gro" "$out/last-$1/confout.gro" &&
     cmp -s "$out/first-$1/energies.xvg" "$out/last-$1/energies.xvg"; then
-    echo "$1 GPUs: the same bytes"
+    echo "$1 GPUs ${2:-}: the same bytes"
   else
-    echo "$1 GPUs: NOT the same bytes"
+    echo "$1 GPUs ${2:-}: NOT the same bytes"
   fi
 }
 
@@ -74,17 +74,20 @@ run() {
   cat "$folder/commits.txt"
   timeout 60 tests/md/cards.sh "$last" | tail -n 4
   sed 's/^nsteps.*/nsteps = 500/' examples/ethanol-water/rf.mdp >"$out/bytes.mdp"
-  same_bytes 1
+  for setting in TG_NONE= TG_MD_ORDER=length TG_MD_FORCE_WARPS=1 TG_MD_FORCE_WARPS=2; do
+    same_bytes 1 $setting
+  done
   [ $gpus = 1 ] || same_bytes 2
   for binary in $(find "$folder" -name 'throng-*' | sort -t- -k2 -n); do
     measure "$(basename "$binary")" 2x2x2,4x4x2 "$binary"
   done
-  for setting in TG_MD_FORCE_WARPS=1 TG_MD_FORCE_WARPS=2 TG_MD_ORDER=blocks; do
+  for setting in TG_MD_FORCE_WARPS=1 TG_MD_FORCE_WARPS=2 TG_MD_ORDER=blocks TG_MD_ORDER=length; do
     measure "$setting" 2x2x2,4x4x2 "$last" "$setting"
   done
+  measure length-2 2x2x2,4x4x2 "$last" TG_MD_ORDER=length TG_MD_FORCE_WARPS=2
   measure first-large 8x8x4 "$first"
   measure last-large 8x8x4 "$last"
-  for setting in TG_MD_FORCE_WARPS=1 TG_MD_ORDER=blocks; do
+  for setting in TG_MD_FORCE_WARPS=1 TG_MD_ORDER=blocks TG_MD_ORDER=length; do
     measure "$setting-large" 8x8x4 "$last" "$setting"
   done
 }
