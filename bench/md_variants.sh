@@ -9,11 +9,12 @@
 #                      a minute on two GPUs, from the top folder of the source. First the last build must give the
 #                      same bytes on one and on two GPUs, and as the first build on each. Then every build at 45,000
 #                      and 180,000 atoms, the last one also with blocks of 1 and 2 warps and with rows in the order
-#                      of blocks (two GPUs) or of length (one); the first and these at 1,440,000. With one GPU that alone. Logs: $OUT or FOLDER
+#                      of blocks (two GPUs) or of length (one); the first and these at 1,440,000. With one GPU that
+#                      alone. Logs: $OUT or FOLDER
 set -u
 verb=${1:-}
 folder=${2:-}
-[ -n "$folder" ] || { sed -n '3,13s/^# \{0,1\}//p' "$0"; exit 2; }
+[ -n "$folder" ] || { sed -n '3,14s/^# \{0,1\}//p' "$0"; exit 2; }
 cd "$(dirname "$0")/.." || exit 3
 
 build() {
