@@ -11,7 +11,7 @@
 #include "md/cuda/domains.cuh"
 #include "md/cuda/launch.cuh"
 
-enum { THREADS = 32 * TG_MD_WARPS };
+enum { THREADS = 32 * TG_MD_WARPS, PRUNE_BLOCKS = 10 };
 
 /* The atoms of a row's cluster: -2 a, a relative to the cluster's centre, nm, and a a; fillers are
  * far away. So the distance from p is (p p) + (a a - 2 a p): three multiplications an atom instead
@@ -389,39 +389,84 @@ static __device__ __forceinline__ void put_by_length(const tg_md_view& v, uint32
   if (lane == 0) t->rows = 0;
 }
 
+/* A lane's two entries of a turn of the pruning; 0: none. */
+static __device__ __forceinline__ void load_entries(const uint32_t* from, uint32_t at,
+                                                    uint32_t count, uint32_t (&entry)[2]) {
+#pragma unroll
+  for (uint32_t i = 0; i < 2; i++) entry[i] = at + 32 * i < count ? from[at + 32 * i] : 0;
+}
+
+/* The least squared distances of two atoms from the row's, which are in shared memory. */
+static __device__ __forceinline__ void least_distances2(const tg_md_constants& c,
+                                                        const float4* atoms, const uint4& centre,
+                                                        const uint4 (&x)[2], float (&least)[2]) {
+  float p[2][3];
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    p[i][0] = tg_md_apart(x[i].x, centre.x, c.nm[0]);
+    p[i][1] = tg_md_apart(x[i].y, centre.y, c.nm[1]);
+    p[i][2] = tg_md_apart(x[i].z, centre.z, c.nm[2]);
+    least[i] = 1e12F;
+  }
+#pragma unroll
+  for (int k = 0; k < TG_MD_CLUSTER; k++) {
+    const float4 a = atoms[k];
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+      least[i] = fminf(least[i], a.x * p[i][0] + (a.y * p[i][1] + (a.z * p[i][2] + a.w)));
+  }
+#pragma unroll
+  for (int i = 0; i < 2; i++) least[i] += p[i][0] * p[i][0] + p[i][1] * p[i][1] + p[i][2] * p[i][2];
+}
+
 /* From the search's list to that of the forces: what is within the inner radius now. Launch: a warp
- * a row; bound by instructions. */
+ * a row, two entries a lane and turn; waits for positions, so many warps: the row's atoms are in
+ * shared memory. */
 template <int WAY>
-static __global__ void __launch_bounds__(THREADS) prune(const __grid_constant__ tg_md_views views) {
+static __global__ void __launch_bounds__(THREADS, PRUNE_BLOCKS)
+    prune(const __grid_constant__ tg_md_views views) {
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
-  const uint32_t cluster = blockIdx.x * TG_MD_WARPS + threadIdx.x / 32;
-  const uint32_t* from = v.list[0] + (size_t)cluster * v.row_room[0] + threadIdx.x % 32;
+  __shared__ float4 shared[TG_MD_WARPS][TG_MD_CLUSTER];
+  float4* atoms = shared[threadIdx.x / 32];
+  const uint32_t cluster = blockIdx.x * TG_MD_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const uint32_t* from = v.list[0] + (size_t)cluster * v.row_room[0] + lane;
   const uint32_t clusters = v.totals->home_clusters;
   bool with_halo = false;
-  uint32_t entry = from[0], next = from[32];
+  uint32_t entry[2] = {from[0], from[32]}, next[2];
   const uint32_t count = cluster < clusters ? v.count[0][cluster] : 0;
+  load_entries(from, 64, count, next);
   tg_launch_wait(); /* the search's list is older than the kernel ahead, positions are its */
   tg_launch_next();
   if (WAY == TG_MD_BY_ROWS && views.peers.card_count > 1) tg_md_await_positions(views);
   if (WAY == TG_MD_BY_BLOCKS && views.peers.card_count > 1) tg_md_block_awaits_positions(views);
   const uint4 centre = v.centre[cluster];
-  const row_atoms a = load_row(c, v, cluster, centre, centre.w & 0xFF);
+  if (lane < TG_MD_CLUSTER) atoms[lane] = load_atom(c, v, cluster, centre, centre.w & 0xFF, lane);
+  __syncwarp();
   row_writer w = {v.list[1] + (size_t)cluster * v.row_room[1], 0, v.row_room[1]};
-  uint4 x = v.x[count > 0 ? entry >> 8 : 0];
-  for (uint32_t at = 0; at < count; at += 32) {
-    const uint4 x_now = x;
-    const uint32_t now = entry;
-    entry = next;
-    if (at + 32 < count) x = v.x[entry >> 8];
-    if (at + 64 < count) next = from[at + 64];
-    const float distance2 = least_distance2(c, a, centre, x_now);
-    const bool keep = (now & 0xFF) != 0 && distance2 < c.inner_radius * c.inner_radius * ROUNDED;
-    with_halo = with_halo || (keep && now >> 8 >= clusters * TG_MD_CLUSTER);
-    append(w, keep, now);
+  uint4 x[2] = {v.x[count > 0 ? entry[0] >> 8 : 0], v.x[count > 32 ? entry[1] >> 8 : 0]};
+  for (uint32_t at = 0; at < count; at += 64) {
+    const uint4 x_now[2] = {x[0], x[1]};
+    const uint32_t now[2] = {entry[0], at + 32 < count ? entry[1] : 0};
+    if (at + 64 < count) {
+      x[0] = v.x[next[0] >> 8];
+      x[1] = v.x[next[1] >> 8];
+    }
+    entry[0] = next[0];
+    entry[1] = next[1];
+    load_entries(from, at + 128, count, next);
+    float distance2[2];
+    least_distances2(c, atoms, centre, x_now, distance2);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const bool keep =
+          (now[i] & 0xFF) != 0 && distance2[i] < c.inner_radius * c.inner_radius * ROUNDED;
+      with_halo = with_halo || (keep && now[i] >> 8 >= clusters * TG_MD_CLUSTER);
+      append(w, keep, now[i]);
+    }
   }
   const uint32_t kept = finish(v, w, cluster);
-  if (threadIdx.x % 32 == 0 && cluster < clusters) v.count[1][cluster] = kept;
+  if (lane == 0 && cluster < clusters) v.count[1][cluster] = kept;
   if (WAY == TG_MD_BY_ROWS && cluster < clusters)
     put_in_order(v, cluster, clusters, __any_sync(~0U, with_halo));
   if (WAY == TG_MD_BY_BLOCKS) put_block_in_order(v, clusters, with_halo);
