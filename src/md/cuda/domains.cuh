@@ -29,6 +29,42 @@ static __device__ __forceinline__ uint32_t tg_md_middle_of(const tg_md_grid& g, 
   return begin + (end - begin - (g.count[d] == 1)) / 2; /* all of the box: 2^32 is 0 */
 }
 
+/** The columns that a domain's brick has along x or y: those that are its own by half or more. What
+ * of the brick, and of the groups that stand out of it, lies up to 3/4 of a column beyond is put
+ * into the outermost; by itself it would fill few clusters, and those badly. */
+typedef struct tg_md_columns {
+  uint32_t first, last;
+  uint32_t width; /* units; 0: the box is not cut here */
+} tg_md_columns;
+
+static __device__ __forceinline__ tg_md_columns tg_md_columns_of(const tg_md_grid& g,
+                                                                 const tg_md_view& v, int d) {
+  const uint32_t layer =
+      d == 0 ? v.domain / g.count[2] / g.count[1] : v.domain / g.count[2] % g.count[1];
+  const uint32_t* plane = g.plane + d * TG_MD_MOST_DOMAINS;
+  const uint32_t n = v.columns[d], begin = plane[layer];
+  const uint32_t end = layer + 1 < g.count[d] ? plane[layer + 1] : 0;
+  if (g.count[d] == 1) return {0, n - 1, 0};
+  const uint32_t first = __umulhi(begin, n) + (begin * n >> 31); /* the nearest edge */
+  const uint32_t past = end == 0 ? n : __umulhi(end, n) + (end * n >> 31);
+  return {min(first, n - 1), max(past, min(first, n - 1) + 1) - 1, ~0U / n};
+}
+
+/** How far, nm, atoms may stand out of a column at home. */
+static __device__ __forceinline__ float tg_md_columns_stand_out(const tg_md_columns& home,
+                                                                uint32_t column, float nm) {
+  return column == home.first || column == home.last ? 0.75F * (float)home.width * nm : 0;
+}
+
+/** The column into which a home atom at x is put. */
+static __device__ __forceinline__ uint32_t tg_md_column_at(const tg_md_columns& home, uint32_t n,
+                                                           uint32_t x) {
+  const uint32_t column = __umulhi(x, n), most = home.width / 4 * 3;
+  if (home.width == 0 || (home.first <= column && column <= home.last)) return column;
+  if (home.first * home.width - x <= most) return home.first;
+  return x - (home.last + 1) * home.width <= most ? home.last : column;
+}
+
 /** How far x is from the home atoms along one dimension, in units. */
 static __device__ __forceinline__ float tg_md_beyond(int32_t x, int32_t low, int32_t high) {
   if (low <= x && x <= high) return 0;

@@ -13,6 +13,9 @@
 
 enum { THREADS = 32 * TG_MD_WARPS, PRUNE_BLOCKS = 10 };
 
+/* Sheets of a search: all there is, of one domain; of many, what is at home, and halo. */
+enum { ALL, HOME, HALO };
+
 /* The atoms of a row's cluster: -2 a, a relative to the cluster's centre, nm, and a a; fillers are
  * far away. So the distance from p is (p p) + (a a - 2 a p): three multiplications an atom instead
  * of six operations. */
@@ -120,6 +123,7 @@ typedef struct row_search {
   uint4 centre;
   float4 half;
   uint64_t with_partners;
+  tg_md_columns home[2]; /* of many domains, in x and y */
 } row_search;
 
 /* Whether column (bx, by) is forward of (ax, ay); same: neither, it is the same. */
@@ -168,11 +172,11 @@ static __device__ __forceinline__ uint32_t not_above(const tg_md_view& v, uint32
 
 /* The column's clusters that may be within reach of the row's in z, given how far the column is in
  * x and y; of its own column, at home, those from the row's own on. */
-template <bool HALO>
+template <int SHEET>
 static __device__ __forceinline__ runs runs_of(const tg_md_constants& c, const tg_md_view& v,
                                                const row_search& r, uint32_t column, uint32_t sheet,
                                                float gap2) {
-  const uint32_t at = HALO ? sheet * v.columns[0] * v.columns[1] + column : column;
+  const uint32_t at = SHEET == HALO ? sheet * v.columns[0] * v.columns[1] + column : column;
   const uint32_t first = v.slab_cluster[at * v.slabs];
   const uint32_t end = v.slab_cluster[(at + 1) * v.slabs];
   const float reach2 = c.list_radius * c.list_radius * 1.0001F;
@@ -191,7 +195,7 @@ static __device__ __forceinline__ runs runs_of(const tg_md_constants& c, const t
     else if (to <= from)
       out.end[1] = to;
   }
-  if (!HALO && column == __float_as_uint(r.half.w)) {
+  if (SHEET != HALO && column == __float_as_uint(r.half.w)) {
     for (int i = 0; i < 2; i++) out.first[i] = max(out.first[i], r.cluster);
   }
   return out;
@@ -199,7 +203,7 @@ static __device__ __forceinline__ runs runs_of(const tg_md_constants& c, const t
 
 /* The column that is number t around the row's, in the order of x, then y; false where its clusters
  * are not this row's. At home only the forward ones are. */
-template <bool HALO>
+template <int SHEET>
 static __device__ __forceinline__ bool column_around(const tg_md_constants& c, const tg_md_view& v,
                                                      const row_search& r, uint32_t t,
                                                      uint32_t* column, float* gap2) {
@@ -207,15 +211,19 @@ static __device__ __forceinline__ bool column_around(const tg_md_constants& c, c
   const uint32_t cx = own / ny, cy = own % ny;
   const uint32_t below = min(v.range[1], (ny - 1) / 2);
   const uint32_t width = below + min(v.range[1], ny / 2) + 1;
-  const uint32_t behind = HALO ? min(v.range[0], (nx - 1) / 2) : 0, dx = t / width;
+  const uint32_t behind = SHEET == HALO ? min(v.range[0], (nx - 1) / 2) : 0, dx = t / width;
   const uint32_t ax = cx + nx - behind + dx;
   const uint32_t bx = ax >= 2 * nx ? ax - 2 * nx : ax >= nx ? ax - nx : ax;
   const uint32_t by = (cy + ny - below + t % width) % ny;
   if (dx > behind + min(v.range[0], nx / 2)) return false;
   *column = bx * ny + by;
-  if (!HALO && *column != own && !is_forward(v, cx, cy, bx, by)) return false;
-  const float x = column_gap(r.centre.x, r.half.x, bx, nx, c.nm[0]);
-  const float y = column_gap(r.centre.y, r.half.y, by, ny, c.nm[1]);
+  if (SHEET != HALO && *column != own && !is_forward(v, cx, cy, bx, by)) return false;
+  float x = column_gap(r.centre.x, r.half.x, bx, nx, c.nm[0]);
+  float y = column_gap(r.centre.y, r.half.y, by, ny, c.nm[1]);
+  if (SHEET == HOME) {
+    x = fmaxf(x - tg_md_columns_stand_out(r.home[0], bx, c.nm[0]), 0);
+    y = fmaxf(y - tg_md_columns_stand_out(r.home[1], by, c.nm[1]), 0);
+  }
   *gap2 = x * x + y * y;
   return *gap2 < c.list_radius * c.list_radius;
 }
@@ -223,7 +231,7 @@ static __device__ __forceinline__ bool column_around(const tg_md_constants& c, c
 /* Clusters of 32 columns, one a lane, into the queue, or of as many columns as it has room for:
  * where atoms stand dense, or columns are wide, that is not all. Returns how many clusters; *taken:
  * of how many columns. */
-template <bool HALO>
+template <int SHEET>
 static __device__ __forceinline__ uint32_t queue_columns(const tg_md_constants& c,
                                                          const tg_md_view& v, const row_search& r,
                                                          uint32_t base, uint32_t sheet,
@@ -232,8 +240,8 @@ static __device__ __forceinline__ uint32_t queue_columns(const tg_md_constants& 
   uint32_t column = 0, count = 0;
   float gap2 = 0;
   runs of = {};
-  if (column_around<HALO>(c, v, r, base + lane, &column, &gap2))
-    of = runs_of<HALO>(c, v, r, column, sheet, gap2);
+  if (column_around<SHEET>(c, v, r, base + lane, &column, &gap2))
+    of = runs_of<SHEET>(c, v, r, column, sheet, gap2);
   for (int i = 0; i < 2; i++) count += of.end[i] > of.first[i] ? of.end[i] - of.first[i] : 0;
   uint32_t sum = count;
   for (uint32_t step = 1; step < 32; step *= 2) {
@@ -305,17 +313,17 @@ static __device__ __forceinline__ void append_near(const tg_md_constants& c, con
 }
 
 /* What is near in a sheet. */
-template <bool HALO>
+template <int SHEET>
 static __device__ __forceinline__ void search_sheet(const tg_md_constants& c, const tg_md_view& v,
                                                     const row_search& r, const row_atoms& a,
                                                     uint32_t sheet, search_scratch* s,
                                                     row_writer& w) {
-  const uint32_t behind = HALO ? min(v.range[0], (v.columns[0] - 1) / 2) : 0;
+  const uint32_t behind = SHEET == HALO ? min(v.range[0], (v.columns[0] - 1) / 2) : 0;
   const uint32_t around =
       (behind + min(v.range[0], v.columns[0] / 2) + 1) *
       (min(v.range[1], (v.columns[1] - 1) / 2) + min(v.range[1], v.columns[1] / 2) + 1);
   for (uint32_t base = 0, taken; base < around; base += taken) {
-    const uint32_t queued = queue_columns<HALO>(c, v, r, base, sheet, s->queue, &taken);
+    const uint32_t queued = queue_columns<SHEET>(c, v, r, base, sheet, s->queue, &taken);
     const uint32_t near = keep_near(c, v, r, queued, s->queue);
     append_near(c, v, r, a, s, near, w);
     __syncwarp();
@@ -337,12 +345,14 @@ static __global__ void __launch_bounds__(THREADS, 6)
   r.centre = v.centre[r.cluster];
   r.half = v.half[r.cluster];
   r.atoms = r.centre.w & 0xFF;
+  if (MANY)
+    for (int d = 0; d < 2; d++) r.home[d] = tg_md_columns_of(views.grid, v, d);
   r.with_partners = load_partners(v, r.cluster, r.atoms, s);
   const row_atoms a = load_row(c, v, r.cluster, r.centre, r.atoms);
   row_writer w = {v.list[0] + (size_t)r.cluster * v.row_room[0], 0, v.row_room[0]};
-  search_sheet<false>(c, v, r, a, 0, s, w);
+  search_sheet<MANY ? HOME : ALL>(c, v, r, a, 0, s, w);
   if (MANY)
-    for (uint32_t sheet = 1; sheet < v.sheets; sheet++) search_sheet<true>(c, v, r, a, sheet, s, w);
+    for (uint32_t sheet = 1; sheet < v.sheets; sheet++) search_sheet<HALO>(c, v, r, a, sheet, s, w);
   const uint32_t count = finish(v, w, r.cluster);
   if (threadIdx.x % 32 == 0) v.count[0][r.cluster] = count;
 }

@@ -127,14 +127,16 @@ tg_status tg_md_choose_shapes(tg_device_md* md, const tg_device_md_params* p) {
   const double side = std::clamp(cbrt(TG_MD_CLUSTER / density), 0.05, 1.5);
   for (int d = 0; d < 2; d++) {
     v->columns[d] = (uint32_t)std::clamp(rint(p->box[d] / side), 1., (double)MOST_COLUMNS);
-    v->range[d] = (uint32_t)ceil(p->list_radius / (p->box[d] / v->columns[d]));
+    /* home atoms stand out of their columns by up to 3/4 (domains.cuh), at both ends of a range */
+    v->range[d] = (uint32_t)ceil(p->list_radius / (p->box[d] / v->columns[d])) +
+                  (md->views.grid.count[d] > 1 ? 2 : 0);
   }
   const bool is_vacuum = density < 0.65 * LIQUID;
   v->slabs = is_vacuum ? 3 : 1;
   if (tg_md_is_many(md)) v->slabs = low_slabs(p, v->slabs);
-  /* a plane between bricks, or what stands out of one, cuts columns to fewer atoms */
+  /* a plane between bricks may leave half of a column; what stands out by far, less */
   const double full = (double)p->atom_count / v->columns[0] / v->columns[1];
-  v->dense = is_vacuum ? NEVER : (uint32_t)(0.8 * full / md->views.grid.count[2]);
+  v->dense = is_vacuum ? NEVER : (uint32_t)(0.6 * full / md->views.grid.count[2]);
   v->sheets = !tg_md_is_many(md) ? 1 : md->views.grid.count[2] > 1 ? 3 : 2;
   const uint32_t slabs = v->columns[0] * v->columns[1] * v->slabs;
   v->bins = (uint32_t)std::max<size_t>(1, p->atom_count / 32 / slabs); /* a warp's worth of atoms */

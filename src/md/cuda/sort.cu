@@ -15,14 +15,26 @@
 
 enum { THREADS = 256, SCAN_THREADS = 1024, SCAN_EACH = 4 };
 
-static __device__ __forceinline__ uint32_t bin_of(const tg_md_view& v, const uint4& x) {
-  const uint32_t column = __umulhi(x.x, v.columns[0]) * v.columns[1] + __umulhi(x.y, v.columns[1]);
-  const uint32_t bins = v.slabs * v.bins;
-  return column * bins + __umulhi(x.z - v.origin, bins);
-}
-
 static __device__ __forceinline__ uint32_t slabs_of_sheet(const tg_md_view& v) {
   return v.columns[0] * v.columns[1] * v.slabs;
+}
+
+static __device__ __forceinline__ uint32_t bin_in(const tg_md_view& v, uint32_t cx, uint32_t cy,
+                                                  uint32_t z) {
+  const uint32_t bins = v.slabs * v.bins;
+  return (cx * v.columns[1] + cy) * bins + __umulhi(z - v.origin, bins);
+}
+
+static __device__ __forceinline__ uint32_t bin_of(const tg_md_view& v, const uint4& x) {
+  return bin_in(v, __umulhi(x.x, v.columns[0]), __umulhi(x.y, v.columns[1]), x.z);
+}
+
+/* Of an atom that a domain has in one of its sheets. */
+static __device__ __forceinline__ uint32_t bin_in_sheet(const tg_md_grid& g, const tg_md_view& v,
+                                                        const uint4& x, uint32_t sheet) {
+  if (sheet > 0) return sheet * slabs_of_sheet(v) * v.bins + bin_of(v, x);
+  return bin_in(v, tg_md_column_at(tg_md_columns_of(g, v, 0), v.columns[0], x.x),
+                tg_md_column_at(tg_md_columns_of(g, v, 1), v.columns[1], x.y), x.z);
 }
 
 /* From positions to ranks in bins. Launch: a thread an atom; bound by atomics. */
@@ -43,7 +55,7 @@ static __global__ void __launch_bounds__(THREADS)
   v.slot_of_atom[i] = TG_MD_NO_SLOT;
   v.rank[i] = TG_MD_NO_SLOT;
   if (sheet == v.sheets) return;
-  const uint32_t bin = sheet * slabs_of_sheet(v) * v.bins + bin_of(v, x);
+  const uint32_t bin = bin_in_sheet(views.grid, v, x, sheet);
   v.rank[i] = atomicAdd(v.bin_count + bin, 1) | sheet << TG_MD_SHEET_SHIFT;
 }
 
@@ -148,11 +160,13 @@ static __global__ void __launch_bounds__(THREADS)
   const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
   if (i >= v.atom_count) return;
   const uint4 x = v.atom_x[i];
-  uint32_t rank = v.rank[i], bin = bin_of(v, x);
+  uint32_t rank = v.rank[i], bin;
   if (v.sheets > 1) {
     if (rank == TG_MD_NO_SLOT) return;
-    bin += (rank >> TG_MD_SHEET_SHIFT) * slabs_of_sheet(v) * v.bins;
+    bin = bin_in_sheet(views.grid, v, x, rank >> TG_MD_SHEET_SHIFT);
     rank &= (1U << TG_MD_SHEET_SHIFT) - 1;
+  } else {
+    bin = bin_of(v, x);
   }
   v.key[v.bin_atom[bin] + rank] = (uint64_t)(x.z - v.origin) << 32 | i;
 }
@@ -194,12 +208,21 @@ static __device__ uint32_t most_of_8(uint32_t a) {
   return a;
 }
 
-/* The box around a cluster's atoms, which do not cross the periodic box's faces, nor in z the
- * domain's origin. */
+/* Where positions are counted from, so that no cluster's atoms have 0 between them: opposite the
+ * brick for those at home, which may stand out of it; halo atoms' columns end at the box's faces.
+ */
+static __device__ void origin_of(const tg_md_grid& g, const tg_md_view& v, bool at_home,
+                                 uint32_t (&origin)[3]) {
+  for (int d = 0; d < 2; d++)
+    origin[d] = at_home && g.count[d] > 1 ? tg_md_middle_of(g, v.domain, d) + 0x80000000U : 0;
+  origin[2] = v.origin;
+}
+
+/* The box around a cluster's atoms, which do not cross the origin. */
 static __device__ void bound(const tg_md_constants& c, const tg_md_view& v, uint32_t cluster,
                              uint32_t column, bool has_row, bool real, const uint4& x,
-                             uint32_t atoms, uint32_t with_lj) {
-  const uint32_t at[3] = {x.x, x.y, x.z - v.origin};
+                             const uint32_t (&origin)[3], uint32_t atoms, uint32_t with_lj) {
+  const uint32_t at[3] = {x.x - origin[0], x.y - origin[1], x.z - origin[2]};
   uint32_t centre[3];
   float half[3];
   uint32_t bottom = 0;
@@ -215,7 +238,8 @@ static __device__ void bound(const tg_md_constants& c, const tg_md_view& v, uint
   }
   if (threadIdx.x % TG_MD_CLUSTER != 0 || atoms == 0) return;
   v.bottom[cluster] = bottom;
-  v.centre[cluster] = make_uint4(centre[0], centre[1], centre[2] + v.origin, atoms | with_lj << 8);
+  v.centre[cluster] = make_uint4(centre[0] + origin[0], centre[1] + origin[1],
+                                 centre[2] + origin[2], atoms | with_lj << 8);
   v.half[cluster] = make_float4(half[0], half[1], half[2], __uint_as_float(column));
   if (wide && has_row) atomicOr(v.trouble, TG_MD_CLUSTER_WIDE);
 }
@@ -261,7 +285,9 @@ static __global__ void __launch_bounds__(THREADS)
   const uint32_t place = has_lj ? __popc(lj & below) : lane + __popc(lj & ~below);
   const uint32_t to = cluster * TG_MD_CLUSTER + place;
   const bool at_home = cluster < v.totals->home_clusters;
-  bound(c, v, cluster, slab / v.slabs % (v.columns[0] * v.columns[1]), at_home, real, x,
+  uint32_t origin[3];
+  origin_of(views.grid, v, at_home, origin);
+  bound(c, v, cluster, slab / v.slabs % (v.columns[0] * v.columns[1]), at_home, real, x, origin,
         __popc(all), __popc(lj));
   if (!used) return;
   v.x[to] = x;
