@@ -136,7 +136,7 @@ tg_status tg_md_choose_shapes(tg_device_md* md, const tg_device_md_params* p) {
   if (tg_md_is_many(md)) v->slabs = low_slabs(p, v->slabs);
   /* a plane between bricks may leave half of a column; what stands out by far, less */
   const double full = (double)p->atom_count / v->columns[0] / v->columns[1];
-  v->dense = is_vacuum ? NEVER : (uint32_t)(0.6 * full / md->views.grid.count[2]);
+  v->dense = is_vacuum ? NEVER : (uint32_t)(0.8 * full / md->views.grid.count[2]);
   v->sheets = !tg_md_is_many(md) ? 1 : md->views.grid.count[2] > 1 ? 3 : 2;
   const uint32_t slabs = v->columns[0] * v->columns[1] * v->slabs;
   v->bins = (uint32_t)std::max<size_t>(1, p->atom_count / 32 / slabs); /* a warp's worth of atoms */
