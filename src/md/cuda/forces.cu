@@ -15,7 +15,6 @@
 #include <limits.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "md/cuda/bonded.cuh"
 #include "md/cuda/domains.cuh"
@@ -224,24 +223,6 @@ typedef struct bonded_share {
   bool pruning_ahead;           /* the list is the kernel's ahead, too */
 } bonded_share;
 
-/* Row number `at` where the longest come first, or a cluster that is none. Each lane looks at a
- * length; whole warps call. */
-static __device__ __forceinline__ uint32_t row_by_length(const tg_md_view& v, uint32_t at) {
-  const uint32_t lane = threadIdx.x % 32, length = TG_MD_LENGTHS - 1 - lane;
-  const uint32_t mine = v.totals->of_length[length];
-  uint32_t sum = mine;
-#pragma unroll
-  for (uint32_t step = 1; step < 32; step *= 2) {
-    const uint32_t below = __shfl_up_sync(~0U, sum, step);
-    if (lane >= step) sum += below;
-  }
-  const unsigned holds = __ballot_sync(~0U, at < sum);
-  if (holds == 0) return at;
-  const int in = __ffs((int)holds) - 1;
-  const uint32_t first = __shfl_sync(~0U, sum - mine, in);
-  return v.order[(TG_MD_LENGTHS - 1 - (uint32_t)in) * v.row_capacity + at - first];
-}
-
 /* From positions and the pruned list to forces (and energies). Launch: a warp a row; 24 warps a
  * multiprocessor; bound by instructions issued. What a row begins with is loaded before
  * it is known whether there is one, so that latencies overlap. */
@@ -249,8 +230,8 @@ template <bool ENERGY, int WAY, bool STAMPED = false, int WARPS = TG_MD_WARPS>
 static __global__ void __launch_bounds__(32 * WARPS, ENERGY ? 4 : RESIDENT_WARPS / WARPS)
     forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
            const __grid_constant__ bonded_share bonded,
-           const __grid_constant__ tg_step_homes_of<tg_md_is_many_way<WAY>> homes) {
-  constexpr bool MANY = tg_md_is_many_way<WAY>;
+           const __grid_constant__ tg_step_homes_of<WAY != TG_MD_ONE> homes) {
+  constexpr bool MANY = WAY != TG_MD_ONE;
   constexpr uint32_t THREADS = 32 * WARPS;
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
@@ -276,7 +257,6 @@ static __global__ void __launch_bounds__(32 * WARPS, ENERGY ? 4 : RESIDENT_WARPS
   r.cluster = (blockIdx.x - min(turn + 1, bonded.blocks)) * WARPS + warp;
   const uint32_t clusters = v.totals->home_clusters;
   r.home_slots = clusters * TG_MD_CLUSTER;
-  if (WAY == TG_MD_ONE_BY_LENGTH) r.cluster = row_by_length(v, r.cluster);
   /* one block waits for all cards whatever it has to do, so that no card is a step ahead */
   bool waits = MANY && blockIdx.x == gridDim.x - 1;
   if (WAY == TG_MD_BY_ROWS && r.cluster < clusters) {
@@ -328,25 +308,6 @@ static size_t shared_bytes(const tg_device_md* md, int warps) {
   return (size_t)warps * (ATOM_BYTES + (size_t)md->views.all.type_count * TG_MD_ROW_BYTES);
 }
 
-template <int WAY>
-static void add_ways(std::vector<const void*>* all) {
-  all->insert(all->end(),
-              {(const void*)forces<true, WAY>, (const void*)forces<false, WAY, false, 1>,
-               (const void*)forces<false, WAY, false, 2>, (const void*)forces<false, WAY>});
-}
-
-/* Every version that may be launched. */
-static std::vector<const void*> of_all_ways(void) {
-  std::vector<const void*> all = {(const void*)forces<false, TG_MD_BY_ROWS, true>,
-                                  (const void*)forces<false, TG_MD_BY_BLOCKS, true>,
-                                  (const void*)forces<true, TG_MD_BY_BLOCKS>,
-                                  (const void*)forces<false, TG_MD_BY_BLOCKS>};
-  add_ways<TG_MD_ONE>(&all);
-  add_ways<TG_MD_BY_ROWS>(&all);
-  add_ways<TG_MD_ONE_BY_LENGTH>(&all);
-  return all;
-}
-
 tg_status tg_md_prepare_forces(tg_device_md* md) {
   const int device = md->device;
   const size_t bytes = shared_bytes(md, TG_MD_WARPS);
@@ -360,7 +321,16 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
                    "use --backend omp",
                    device, md->views.all.type_count,
                    (most / TG_MD_WARPS - (int)ATOM_BYTES) / TG_MD_ROW_BYTES);
-  for (const void* kernel : of_all_ways())
+  for (const void* kernel :
+       {(const void*)forces<true, TG_MD_ONE>, (const void*)forces<false, TG_MD_ONE>,
+        (const void*)forces<true, TG_MD_BY_ROWS>, (const void*)forces<false, TG_MD_BY_ROWS>,
+        (const void*)forces<false, TG_MD_ONE, false, 1>,
+        (const void*)forces<false, TG_MD_ONE, false, 2>,
+        (const void*)forces<false, TG_MD_BY_ROWS, false, 1>,
+        (const void*)forces<false, TG_MD_BY_ROWS, false, 2>,
+        (const void*)forces<false, TG_MD_BY_ROWS, true>, (const void*)forces<true, TG_MD_BY_BLOCKS>,
+        (const void*)forces<false, TG_MD_BY_BLOCKS>,
+        (const void*)forces<false, TG_MD_BY_BLOCKS, true>})
     TG_TRY(tg_cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
         device, "asking for shared memory"));
@@ -378,13 +348,13 @@ static bonded_share share_of(const tg_device_md* md, const tg_step_view* steps,
 
 template <int WAY>
 using forces_kernel = void(const tg_md_views, const tg_step_view, const bonded_share,
-                           const tg_step_homes_of<tg_md_is_many_way<WAY>>);
+                           const tg_step_homes_of<WAY != TG_MD_ONE>);
 
 /* Of blocks with 1, 2 or 4 warps. */
 template <int WAY>
 static forces_kernel<WAY>* kernel_of(const tg_device_md* md, bool energy, int warps) {
   if (energy) return forces<true, WAY>;
-  if constexpr (tg_md_is_many_way<WAY>)
+  if constexpr (WAY != TG_MD_ONE)
     if (md->stamped) return forces<false, WAY, true>;
   if constexpr (WAY != TG_MD_BY_BLOCKS) {
     if (warps == 1) return forces<false, WAY, false, 1>;
@@ -404,8 +374,8 @@ typedef struct forces_launch {
 template <int WAY>
 static tg_status launch_forces(const tg_device_md* md, const tg_step_view* steps,
                                const tg_step_homes* homes, const forces_launch& l) {
-  tg_step_homes_of<tg_md_is_many_way<WAY>> own = {};
-  if constexpr (tg_md_is_many_way<WAY>)
+  tg_step_homes_of<WAY != TG_MD_ONE> own = {};
+  if constexpr (WAY != TG_MD_ONE)
     if (homes) own = *homes;
   return tg_launch(md, kernel_of<WAY>(md, l.energy, l.warps), l.grid, 32 * (unsigned)l.warps,
                    shared_bytes(md, l.warps), md->stream, l.early, "computing forces", md->views,
@@ -429,7 +399,6 @@ tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps
   l.grid = dim3(blocks, 1, (unsigned)md->domain_count);
   if (way == TG_MD_BY_BLOCKS) return launch_forces<TG_MD_BY_BLOCKS>(md, steps, homes, l);
   if (way == TG_MD_BY_ROWS) return launch_forces<TG_MD_BY_ROWS>(md, steps, homes, l);
-  if (way == TG_MD_ONE_BY_LENGTH) return launch_forces<TG_MD_ONE_BY_LENGTH>(md, steps, nullptr, l);
   return launch_forces<TG_MD_ONE>(md, steps, nullptr, l);
 }
 

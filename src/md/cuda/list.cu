@@ -381,24 +381,6 @@ static __device__ __forceinline__ void put_block_in_order(const tg_md_view& v, u
   v.order[any ? blocks - 1 - halo : local] = blockIdx.x | (any ? TG_MD_ROW_WAITS : 0);
 }
 
-/* Rows of one domain by length. The last of all leaves the numbers of rows to the forces. All lanes
- * call. */
-static __device__ __forceinline__ void put_by_length(const tg_md_view& v, uint32_t cluster,
-                                                     uint32_t clusters, uint32_t count) {
-  tg_md_totals* t = v.totals;
-  const uint32_t length = min(count / 32, (uint32_t)TG_MD_LENGTHS - 1), lane = threadIdx.x % 32;
-  bool last = false;
-  if (lane == 0) {
-    v.order[length * v.row_capacity + atomicAdd(&t->made[length], 1)] = cluster;
-    __threadfence();
-    last = atomicAdd(&t->rows, 1ULL) + 1 == clusters;
-    __threadfence();
-  }
-  if (!__shfl_sync(~0U, last, 0)) return;
-  t->of_length[lane] = atomicExch(&t->made[lane], 0);
-  if (lane == 0) t->rows = 0;
-}
-
 /* A lane's two entries of a turn of the pruning; 0: none. */
 static __device__ __forceinline__ void load_entries(const uint32_t* from, uint32_t at,
                                                     uint32_t count, uint32_t (&entry)[2]) {
@@ -480,7 +462,6 @@ static __global__ void __launch_bounds__(THREADS, PRUNE_BLOCKS)
   if (WAY == TG_MD_BY_ROWS && cluster < clusters)
     put_in_order(v, cluster, clusters, __any_sync(~0U, with_halo));
   if (WAY == TG_MD_BY_BLOCKS) put_block_in_order(v, clusters, with_halo);
-  if (WAY == TG_MD_ONE_BY_LENGTH && cluster < clusters) put_by_length(v, cluster, clusters, kept);
 }
 
 static dim3 rows(const tg_device_md* md) {
@@ -497,8 +478,7 @@ tg_status tg_md_queue_list(tg_device_md* md) {
 
 tg_status tg_md_queue_prune(tg_device_md* md, bool early) {
   typedef void kernel(const tg_md_views);
-  static kernel* const all[] = {prune<TG_MD_ONE>, prune<TG_MD_BY_ROWS>, prune<TG_MD_BY_BLOCKS>,
-                                prune<TG_MD_ONE_BY_LENGTH>};
+  static kernel* const all[] = {prune<TG_MD_ONE>, prune<TG_MD_BY_ROWS>, prune<TG_MD_BY_BLOCKS>};
   return tg_launch(md, all[tg_md_way(md)], rows(md), THREADS, 0, md->stream, early,
                    "pruning the pair list", md->views);
 }

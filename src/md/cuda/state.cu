@@ -79,7 +79,7 @@ static void carve_domain(tg_md_view* v, int turns, room* r) {
     carve(r, rows * v->row_room[i], &v->list[i]);
     carve(r, rows, &v->count[i]);
   }
-  carve(r, v->sheets > 1 ? rows : rows * v->lengths, &v->order);
+  carve(r, v->sheets > 1 ? rows : 0, &v->order);
   carve(r, 1, &v->totals);
 }
 
@@ -251,7 +251,6 @@ static tg_status create_card(tg_md_peers* peers, int card, const tg_device_md_pa
   const char* order = getenv("TG_MD_ORDER");
   md->order = order && strcmp(order, "blocks") == 0 ? TG_MD_BY_BLOCKS : TG_MD_BY_ROWS;
   TG_TRY(tg_md_schedule_of(params->halo, &md->schedule));
-  if (order && strcmp(order, "length") == 0) md->views.item[0].lengths = TG_MD_LENGTHS;
   const char* warps = getenv("TG_MD_FORCE_WARPS");
   md->force_warps = warps && (*warps == '1' || *warps == '2') ? *warps - '0' : TG_MD_WARPS;
   md->device = tg_md_peers_device(peers, card);

@@ -36,18 +36,14 @@ enum {
   TG_MD_ENERGY_TERMS = 9,     /* LJ, Coulomb, virial xx yy zz xy xz yz, pairs */
   TG_MD_QUEUE = 512,          /* clusters that a warp of the search looks at, of 32 columns */
   TG_MD_MOST_SLOTS = 1 << 24, /* an entry of the list has 24 bits for one */
-  TG_MD_LENGTHS = 32,         /* classes of rows by their turns of 32 entries: one a lane */
   TG_MD_PARTNERS = 256,       /* excluded partners of the atoms of one cluster */
   TG_MD_SHEET_SHIFT = 28,     /* rank: sheet << 28 | rank */
   TG_MD_SUM_TERMS = 192       /* numbers that a reduction adds up over cards, at most */
 };
 
 /** What a kernel knows of domains: that there is one; or many, and in what order rows come: each by
- * itself behind those that wait for nothing, or in the blocks that prune them. The rows of one may
- * come by length, the longest first. */
-enum { TG_MD_ONE, TG_MD_BY_ROWS, TG_MD_BY_BLOCKS, TG_MD_ONE_BY_LENGTH };
-template <int WAY>
-constexpr bool tg_md_is_many_way = WAY == TG_MD_BY_ROWS || WAY == TG_MD_BY_BLOCKS;
+ * itself behind those that wait for nothing, or in the blocks that prune them. */
+enum { TG_MD_ONE, TG_MD_BY_ROWS, TG_MD_BY_BLOCKS };
 
 /** In tg_md_view.order: the row, or a row of the block, has halo atoms. */
 #define TG_MD_ROW_WAITS 0x80000000U
@@ -82,9 +78,6 @@ typedef struct tg_md_totals {
   int32_t low[3], high[3];
   /* that a pruning has put into `order` so far: with halo atoms << 32 | without; then 0 */
   unsigned long long rows;
-  /* of one domain with rows by length: how many there are of each, by the last pruning; and by the
-   * one under way, then 0 */
-  uint32_t of_length[TG_MD_LENGTHS], made[TG_MD_LENGTHS];
 } tg_md_totals;
 
 /** What is the same for all domains. In a kernel these are operands, not loads. */
@@ -112,7 +105,6 @@ typedef struct tg_md_view {
   uint32_t dense;       /* atoms of a column at home from which on it is */
   uint32_t bins;        /* of a slab in z, for sorting */
   uint32_t range[2];    /* columns that a list radius spans */
-  uint32_t lengths;     /* TG_MD_LENGTHS: rows of one domain come by length; or 0 */
   uint32_t row_room[2]; /* entries of a row: search, pruning; multiples of 32 */
   /* by atom */
   uint4* atom_x;       /* x, y, z; w: charge, a float */
@@ -147,9 +139,7 @@ typedef struct tg_md_view {
   float4* half;  /* nm, half the box's edges; w: the column, as an integer's bits */
   uint32_t* list[2]; /* [cluster_capacity][row_room] */
   uint32_t* count[2];
-  /* of many domains: rows or blocks without halo atoms, then those with some; of one, by length:
-   * [lengths][row_capacity] */
-  uint32_t* order;
+  uint32_t* order; /* of many domains: rows or blocks without halo atoms, then those with some */
   /* of a card; of many domains virials and energies as they are, pairs in halves */
   int64_t* energy; /* [TG_MD_ENERGY_ROWS][TG_MD_ENERGY_TERMS] */
   uint32_t* trouble;
@@ -258,10 +248,9 @@ void tg_md_take_turn(tg_device_md* md, int turn);
 /** Of the box cut into domains. */
 static inline bool tg_md_is_many(const tg_device_md* md) { return md->views.grid.domains > 1; }
 
-/** TG_MD_ONE, TG_MD_BY_ROWS, TG_MD_BY_BLOCKS or TG_MD_ONE_BY_LENGTH. */
+/** TG_MD_ONE, TG_MD_BY_ROWS or TG_MD_BY_BLOCKS. */
 static inline int tg_md_way(const tg_device_md* md) {
-  if (tg_md_is_many(md)) return md->order;
-  return md->views.item[0].lengths > 0 ? TG_MD_ONE_BY_LENGTH : TG_MD_ONE;
+  return tg_md_is_many(md) ? md->order : TG_MD_ONE;
 }
 
 /** Owners of atoms, and how far those at home reach. Queued by tg_md_queue_sort. */
