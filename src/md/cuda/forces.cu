@@ -20,7 +20,7 @@
 #include "md/cuda/domains.cuh"
 #include "md/cuda/launch.cuh"
 
-enum { RESIDENT_WARPS = 24, LJ_FEW = 4, ATOM_BYTES = TG_MD_CLUSTER * sizeof(float4) };
+enum { THREADS = 32 * TG_MD_WARPS, LJ_FEW = 4, ATOM_BYTES = TG_MD_CLUSTER * sizeof(float4) };
 
 typedef struct row_forces {
   float x[TG_MD_CLUSTER], y[TG_MD_CLUSTER], z[TG_MD_CLUSTER];
@@ -223,16 +223,15 @@ typedef struct bonded_share {
   bool pruning_ahead;           /* the list is the kernel's ahead, too */
 } bonded_share;
 
-/* From positions and the pruned list to forces (and energies). Launch: a warp a row; 24 warps a
+/* From positions and the pruned list to forces (and energies). Launch: a warp a row; 6 blocks a
  * multiprocessor; bound by instructions issued. What a row begins with is loaded before
  * it is known whether there is one, so that latencies overlap. */
-template <bool ENERGY, int WAY, bool STAMPED = false, int WARPS = TG_MD_WARPS>
-static __global__ void __launch_bounds__(32 * WARPS, ENERGY ? 4 : RESIDENT_WARPS / WARPS)
+template <bool ENERGY, int WAY, bool STAMPED = false>
+static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
            const __grid_constant__ bonded_share bonded,
            const __grid_constant__ tg_step_homes_of<WAY != TG_MD_ONE> homes) {
   constexpr bool MANY = WAY != TG_MD_ONE;
-  constexpr uint32_t THREADS = 32 * WARPS;
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t turn = blockIdx.x / bonded.period;
@@ -254,7 +253,7 @@ static __global__ void __launch_bounds__(32 * WARPS, ENERGY ? 4 : RESIDENT_WARPS
   extern __shared__ __align__(16) char tables[];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   row_place r;
-  r.cluster = (blockIdx.x - min(turn + 1, bonded.blocks)) * WARPS + warp;
+  r.cluster = (blockIdx.x - min(turn + 1, bonded.blocks)) * TG_MD_WARPS + warp;
   const uint32_t clusters = v.totals->home_clusters;
   r.home_slots = clusters * TG_MD_CLUSTER;
   /* one block waits for all cards whatever it has to do, so that no card is a step ahead */
@@ -304,13 +303,13 @@ static __global__ void __launch_bounds__(32 * WARPS, ENERGY ? 4 : RESIDENT_WARPS
   if (STAMPED && lane == 0) tg_md_stamp(views, waits ? TG_MD_STAMP_HALO : TG_MD_STAMP_LOCAL);
 }
 
-static size_t shared_bytes(const tg_device_md* md, int warps) {
-  return (size_t)warps * (ATOM_BYTES + (size_t)md->views.all.type_count * TG_MD_ROW_BYTES);
+static size_t shared_bytes(const tg_device_md* md) {
+  return TG_MD_WARPS * (ATOM_BYTES + (size_t)md->views.all.type_count * TG_MD_ROW_BYTES);
 }
 
 tg_status tg_md_prepare_forces(tg_device_md* md) {
   const int device = md->device;
-  const size_t bytes = shared_bytes(md, TG_MD_WARPS);
+  const size_t bytes = shared_bytes(md);
   int most = 0;
   TG_TRY(
       tg_cuda_status(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
@@ -324,10 +323,6 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
   for (const void* kernel :
        {(const void*)forces<true, TG_MD_ONE>, (const void*)forces<false, TG_MD_ONE>,
         (const void*)forces<true, TG_MD_BY_ROWS>, (const void*)forces<false, TG_MD_BY_ROWS>,
-        (const void*)forces<false, TG_MD_ONE, false, 1>,
-        (const void*)forces<false, TG_MD_ONE, false, 2>,
-        (const void*)forces<false, TG_MD_BY_ROWS, false, 1>,
-        (const void*)forces<false, TG_MD_BY_ROWS, false, 2>,
         (const void*)forces<false, TG_MD_BY_ROWS, true>, (const void*)forces<true, TG_MD_BY_BLOCKS>,
         (const void*)forces<false, TG_MD_BY_BLOCKS>,
         (const void*)forces<false, TG_MD_BY_BLOCKS, true>})
@@ -339,67 +334,44 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
 
 /* Interactions up to which kind there is room for; of many domains `end` is a kind. */
 static bonded_share share_of(const tg_device_md* md, const tg_step_view* steps,
-                             const tg_step_homes* homes, bool full, uint32_t threads) {
+                             const tg_step_homes* homes, bool full) {
   const int kind = full ? TG_DEVICE_KINDS : TG_DEVICE_EXCLUDED_RIGID;
   if (!tg_md_is_many(md))
-    return {tg_md_blocks(steps->kind_start[kind], threads), 1, steps->kind_start[kind], false};
-  return {homes ? tg_md_blocks(homes->item_room[full], threads) : 0, 1, (uint32_t)kind, false};
+    return {tg_md_blocks(steps->kind_start[kind], THREADS), 1, steps->kind_start[kind], false};
+  return {homes ? tg_md_blocks(homes->item_room[full], THREADS) : 0, 1, (uint32_t)kind, false};
 }
 
+/* Of many domains. */
 template <int WAY>
-using forces_kernel = void(const tg_md_views, const tg_step_view, const bonded_share,
-                           const tg_step_homes_of<WAY != TG_MD_ONE>);
-
-/* Of blocks with 1, 2 or 4 warps. */
-template <int WAY>
-static forces_kernel<WAY>* kernel_of(const tg_device_md* md, bool energy, int warps) {
-  if (energy) return forces<true, WAY>;
-  if constexpr (WAY != TG_MD_ONE)
-    if (md->stamped) return forces<false, WAY, true>;
-  if constexpr (WAY != TG_MD_BY_BLOCKS) {
-    if (warps == 1) return forces<false, WAY, false, 1>;
-    if (warps == 2) return forces<false, WAY, false, 2>;
-  }
-  return forces<false, WAY>;
-}
-
-/* What a launch is made of. */
-typedef struct forces_launch {
-  dim3 grid;
-  int warps;
-  bool early, energy;
-  bonded_share share;
-} forces_launch;
-
-template <int WAY>
-static tg_status launch_forces(const tg_device_md* md, const tg_step_view* steps,
-                               const tg_step_homes* homes, const forces_launch& l) {
-  tg_step_homes_of<WAY != TG_MD_ONE> own = {};
-  if constexpr (WAY != TG_MD_ONE)
-    if (homes) own = *homes;
-  return tg_launch(md, kernel_of<WAY>(md, l.energy, l.warps), l.grid, 32 * (unsigned)l.warps,
-                   shared_bytes(md, l.warps), md->stream, l.early, "computing forces", md->views,
-                   *steps, l.share, own);
+static tg_status launch_home(const tg_device_md* md, const tg_step_view* steps,
+                             const tg_step_homes* homes, bool early, bool energy, dim3 grid,
+                             const bonded_share& share) {
+  const tg_step_homes none = {};
+  auto* kernel = energy        ? forces<true, WAY>
+                 : md->stamped ? forces<false, WAY, true>
+                               : forces<false, WAY>;
+  return tg_launch(md, kernel, grid, THREADS, shared_bytes(md), md->stream, early,
+                   "computing forces", md->views, *steps, share, homes ? *homes : none);
 }
 
 tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps,
                                const tg_step_homes* homes, int launch, bool energy, bool full) {
+  const bool early = launch != TG_STEP_ALONE;
+  bonded_share share = share_of(md, steps, homes, full);
+  share.pruning_ahead = launch == TG_STEP_BEHIND_PRUNING;
+  const uint32_t blocks = share.blocks + md->views.item[0].row_capacity / TG_MD_WARPS;
   const int way = tg_md_way(md);
-  const bool small = !energy && !md->stamped && way != TG_MD_BY_BLOCKS;
-  forces_launch l = {};
-  l.warps = small ? md->force_warps : TG_MD_WARPS;
-  l.early = launch != TG_STEP_ALONE;
-  l.energy = energy;
-  l.share = share_of(md, steps, homes, full, 32 * (uint32_t)l.warps);
-  l.share.pruning_ahead = launch == TG_STEP_BEHIND_PRUNING;
-  const uint32_t blocks = l.share.blocks + md->views.item[0].row_capacity / (uint32_t)l.warps;
   /* by blocks: earlier, as not all the others that there is room for have rows */
-  const uint32_t within = way == TG_MD_BY_BLOCKS ? std::max(l.share.blocks, blocks / 2) : blocks;
-  if (l.share.blocks > 0) l.share.period = within / l.share.blocks;
-  l.grid = dim3(blocks, 1, (unsigned)md->domain_count);
-  if (way == TG_MD_BY_BLOCKS) return launch_forces<TG_MD_BY_BLOCKS>(md, steps, homes, l);
-  if (way == TG_MD_BY_ROWS) return launch_forces<TG_MD_BY_ROWS>(md, steps, homes, l);
-  return launch_forces<TG_MD_ONE>(md, steps, nullptr, l);
+  const uint32_t within = way == TG_MD_BY_BLOCKS ? std::max(share.blocks, blocks / 2) : blocks;
+  if (share.blocks > 0) share.period = within / share.blocks;
+  const dim3 grid(blocks, 1, (unsigned)md->domain_count);
+  if (way == TG_MD_BY_BLOCKS)
+    return launch_home<TG_MD_BY_BLOCKS>(md, steps, homes, early, energy, grid, share);
+  if (way == TG_MD_BY_ROWS)
+    return launch_home<TG_MD_BY_ROWS>(md, steps, homes, early, energy, grid, share);
+  return tg_launch(md, energy ? forces<true, TG_MD_ONE> : forces<false, TG_MD_ONE>, grid, THREADS,
+                   shared_bytes(md), md->stream, early, "computing forces", md->views, *steps,
+                   share, tg_step_homes_of<false>{});
 }
 
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy) {

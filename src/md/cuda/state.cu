@@ -251,8 +251,6 @@ static tg_status create_card(tg_md_peers* peers, int card, const tg_device_md_pa
   const char* order = getenv("TG_MD_ORDER");
   md->order = order && strcmp(order, "blocks") == 0 ? TG_MD_BY_BLOCKS : TG_MD_BY_ROWS;
   TG_TRY(tg_md_schedule_of(params->halo, &md->schedule));
-  const char* warps = getenv("TG_MD_FORCE_WARPS");
-  md->force_warps = warps && (*warps == '1' || *warps == '2') ? *warps - '0' : TG_MD_WARPS;
   md->device = tg_md_peers_device(peers, card);
   md->stream = tg_md_peers_stream(peers, card);
   md->views.item[0].atom_count = (uint32_t)params->atom_count;

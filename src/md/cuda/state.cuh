@@ -222,7 +222,6 @@ struct tg_device_md {
   tg_md_stages stages;     /* of the others; x: see tg_md_stages_now */
   unsigned fused_blocks;   /* of a domain */
   int order;               /* TG_MD_BY_ROWS or BY_BLOCKS, of many domains */
-  int force_warps;         /* of a block of the forces' kernel: 1, 2 or 4 */
   bool stamped;            /* what is queued next leaves stamps */
   uint4* x[TG_MD_DOMAINS]; /* of each domain, for even turns; those for odd ones follow */
   int turn;                /* of the arrays x of several cards */
