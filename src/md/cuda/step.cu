@@ -58,12 +58,12 @@ static tg_status carve_lists(tg_device_step* p, room* r, const tg_device_step_pa
   return fill(p, r, w->atom_count, params->reference, &s->reference);
 }
 
-/* Lists of what a domain owns may have all there is; threads of whole blocks may look at them. */
+/* Lists of what a domain owns may have all there is. */
 static void carve_home(const tg_device_work* w, room* r, tg_step_home* h) {
-  carve(r, w->water_count + TG_STEP_THREADS, &h->water);
+  carve(r, w->water_count, &h->water);
   carve(r, w->single_count, &h->single);
   for (int i = 0; i < TG_DEVICE_WIDTHS; i++) {
-    carve(r, (w->groups[i].count << (2 + i)) + TG_STEP_THREADS, &h->atom[i]);
+    carve(r, w->groups[i].count << (2 + i), &h->atom[i]);
     carve(r, w->groups[i].count, &h->table[i]);
   }
   carve(r, w->kind_start[TG_DEVICE_KINDS], &h->item);

@@ -25,7 +25,6 @@ typedef struct mover {
   float inverse_mass;
   double v[3];
   uint32_t copies; /* bit d: domain d has one */
-  uint32_t copy;   /* the slot of the first */
 } mover;
 
 /* What a domain moves, wherever that is written. */
@@ -42,12 +41,6 @@ typedef struct moved {
   double virial[6], squares;
 } moved;
 
-/* Where a domain has the atom. */
-static __device__ __forceinline__ uint32_t copy_of(const tg_md_view& v, uint32_t atom,
-                                                   uint32_t domain) {
-  return __ldcg(&v.send_slot[(size_t)domain * v.atom_count + atom]);
-}
-
 /* Reads what an atom has from its last update, two kernels back: launch.cuh. */
 template <int REACH>
 static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_view& s,
@@ -60,9 +53,7 @@ static __device__ __forceinline__ void load(const tg_md_view& v, const tg_step_v
   m.v[0] = old.x;
   m.v[1] = old.y;
   m.v[2] = old.z;
-  if (REACH != PUSHES) return;
-  m.copies = __ldcg(&v.send_mask[atom]);
-  m.copy = m.copies != 0 ? copy_of(v, atom, (uint32_t)__ffs((int)m.copies) - 1) : 0;
+  if (REACH == PUSHES) m.copies = __ldcg(&v.send_mask[atom]);
 }
 
 /* Scales the velocity, and adds the force's share. Nothing is stored yet, so that the loads of a
@@ -84,11 +75,10 @@ static __device__ __forceinline__ void kick(const tg_md_view& v, const tg_step_v
 /* Stores the atom where other domains have it. */
 static __device__ __forceinline__ void push(const tg_md_grid& g, const tg_md_view& v,
                                             const mover& m) {
-  uint32_t slot = m.copy;
-  for (uint32_t left = m.copies; left != 0;) {
-    g.x[(uint32_t)__ffs((int)left) - 1][slot] = m.x;
-    left &= left - 1;
-    if (left != 0) slot = copy_of(v, m.atom, (uint32_t)__ffs((int)left) - 1);
+  for (uint32_t left = m.copies; left != 0; left &= left - 1) {
+    const uint32_t domain = (uint32_t)__ffs((int)left) - 1;
+    const uint32_t slot = __ldcg(&v.send_slot[(size_t)domain * v.atom_count + m.atom]);
+    g.x[domain][slot] = m.x;
   }
 }
 
@@ -154,13 +144,10 @@ template <int REACH, bool SCALE, bool SUMS, bool ENERGY>
 static __device__ __forceinline__ void move_water(const tg_md_view& v, const tg_step_view& s,
                                                   const share& h, uint32_t i, long long* sum,
                                                   moved& e) {
-  /* of many domains loaded before it is known how many there are */
-  int4 water = {};
-  if (REACH != ALONE) water = __ldcg(&h.water[i]);
   const bool real = i < h.water_count;
   mover m[3];
   if (real) {
-    if (REACH == ALONE) water = h.water[i];
+    const int4 water = h.water[i];
     const tg_settle w = s.settle[water.w];
     load<REACH>(v, s, (uint32_t)water.x, m[0]);
     load<REACH>(v, s, (uint32_t)water.y, m[1]);
@@ -213,8 +200,7 @@ static __device__ __forceinline__ void move_group(const tg_md_view& v, const tg_
                                                   uint32_t i, long long* sum, moved& e) {
   const uint32_t group = i / W;
   const bool used = group < groups.count;
-  int atom = REACH != ALONE ? __ldcg(&groups.atom[i]) : -1; /* as waters */
-  atom = !used ? -1 : REACH != ALONE ? atom : groups.atom[i];
+  const int atom = used ? groups.atom[i] : -1;
   tg_device_lane lane = {};
   if (used) lane = s.lanes[groups.table[group] + (int)(i % W)];
   mover m = {};
@@ -367,7 +353,7 @@ static __device__ __forceinline__ void end_exchange(const tg_md_views& views) {
 
 /* The same of many domains. */
 template <bool SCALE, bool SUMS, bool ENERGY, bool STAMPED = false>
-static __global__ void __launch_bounds__(THREADS, 8)
+static __global__ void __launch_bounds__(THREADS)
     update_home(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view s,
                 const __grid_constant__ tg_step_homes homes) {
   tg_launch_next();
