@@ -35,7 +35,7 @@ typedef struct row_energies {
 /* What a warp works on: addresses are in shared memory. */
 typedef struct row_place {
   uint32_t cluster, count;
-  uint32_t home_slots; /* of many domains: halo atoms are beyond; for energies */
+  uint32_t home_slots; /* of many domains: halo atoms are beyond */
   uint4 centre;
   uint32_t atoms; /* float4[8]: relative to the centre, nm; charge in units of force */
   uint32_t lj;
@@ -151,9 +151,9 @@ static __device__ __forceinline__ void pairs_of_row(const tg_md_constants& c, co
     entry = next;
     if (at + 64 < r.count) next = list[at + 64];
     float on[3] = {0, 0, 0};
-    const bool home = !ENERGY || !MANY || now >> 8 < r.home_slots;
+    const bool home = !MANY || now >> 8 < r.home_slots;
     pairs_of<ENERGY, LJ, MANY>(c, r, p, lj, now, home, f, on, e);
-    add_force(v, now >> 8, on[0], on[1], on[2]); /* nobody reads a halo atom's: no branch here */
+    if (home) add_force(v, now >> 8, on[0], on[1], on[2]);
   }
 }
 

@@ -295,9 +295,6 @@ static __global__ void __launch_bounds__(THREADS)
   v.atom[to] = real ? (int32_t)atom : -1;
   if (real) v.slot_of_atom[atom] = to;
   if (real && !at_home) tell_owner(views, v, atom, to);
-  if (v.sheets == 1) return;
-  v.force_xy[to] = 0; /* it may have been a halo atom's, whose sum nobody takes */
-  v.force_z[to] = 0;
 }
 
 static __global__ void place(const __grid_constant__ tg_md_views views) {

@@ -125,13 +125,11 @@ typedef struct tg_md_view {
   uint32_t* bin_atom;     /* [sheets * columns * slabs * bins + 1] first in key and sorted */
   uint32_t* slab_cluster; /* [sheets * columns * slabs + 1] first cluster */
   /* by slot */
-  uint4* x;      /* as atom_x */
-  uint4* x_next; /* where the update puts it: with several cards another array, in turns */
-  uint32_t* row; /* bytes before the type's row in the table of LJ parameters */
-  int32_t* atom; /* -1: a filler */
-  /* units: y << 32 plus x, so that y's half lacks 1 where x is negative; 0 between steps, but of
-   * halo atoms anything until the next search */
-  uint64_t* force_xy;
+  uint4* x;           /* as atom_x */
+  uint4* x_next;      /* where the update puts it: with several cards another array, in turns */
+  uint32_t* row;      /* bytes before the type's row in the table of LJ parameters */
+  int32_t* atom;      /* -1: a filler */
+  uint64_t* force_xy; /* units: y << 32 plus x, so that y's half lacks 1 where x is negative */
   int32_t* force_z;
   /* by cluster */
   uint32_t* bottom; /* lowest height of its atoms; ascending in a column */
