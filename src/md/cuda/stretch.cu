@@ -38,6 +38,9 @@ static tg_status join(tg_device_step* p) {
   return status_of(p, cudaStreamWaitEvent(p->md->stream, p->join, 0), "joining");
 }
 
+/* Prunings, and the forces behind them: of one domain. */
+static bool begins_lists_early(const tg_device_step* p) { return !tg_md_is_many(p->md); }
+
 /* after_update: the kernel ahead is one. */
 static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_update) {
   if (flags & TG_STEP_SEARCH) {
@@ -52,7 +55,8 @@ static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_
     if (staged) TG_TRY(tg_md_queue_stages_list(p->md, p->homes.item[0].count));
   }
   if (!(flags & (TG_STEP_SEARCH | TG_STEP_PRUNE))) return TG_OK;
-  return tg_md_queue_prune(p->md, after_update && !(flags & TG_STEP_SEARCH));
+  return tg_md_queue_prune(p->md,
+                           after_update && !(flags & TG_STEP_SEARCH) && begins_lists_early(p));
 }
 
 /* Positions to other domains, where that is queued with the step. */
@@ -67,7 +71,7 @@ tg_status tg_step_queue_step(tg_device_step* p, const unsigned char* flags, int 
   const cudaStream_t stream = p->md->stream;
   TG_TRY(queue_lists(p, now, t->update));
   const bool listed = now & (TG_STEP_SEARCH | TG_STEP_PRUNE);
-  const int launch = listed      ? TG_STEP_BEHIND_PRUNING
+  const int launch = listed      ? (begins_lists_early(p) ? TG_STEP_BEHIND_PRUNING : TG_STEP_ALONE)
                      : t->update ? TG_STEP_BEHIND_UPDATE
                                  : TG_STEP_ALONE;
   TG_TRY(tg_step_queue_forces(p->md, &p->view, &p->homes, launch, energy, energy || frame));
