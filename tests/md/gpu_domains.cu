@@ -5,10 +5,10 @@
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
  * failed"; without a GPU it says so and exits 77 (skipped). Arguments: "quick" for a part that
  * is short enough for compute-sanitizer, "times" for how long the stages
- * take, "cards" for several cards alone,
- * "blocks" for all with TG_MD_ORDER=blocks (docs/md-gpu.md).
+ * take or "cards" for several cards
+ * alone.
  *
- *   RUN: all blocks */
+ *   RUN: all */
 #include "md/gpu_scene.cuh"
 
 static double rms(const std::vector<double>& a) {
@@ -245,8 +245,6 @@ int main(int argc, char** argv) {
     report(print_times(), "times");
   else if (argc > 1 && strcmp(argv[1], "cards") == 0)
     run_cards();
-  else if (argc > 1 && strcmp(argv[1], "blocks") == 0)
-    setenv("TG_MD_ORDER", "blocks", 1), run_all(), run_cards();
   else
     run_all(), run_cards();
   printf("%d passed, %d failed\n", passed, failed);

@@ -84,12 +84,6 @@ static __device__ __forceinline__ void tg_md_await_positions(const tg_md_views& 
   __syncwarp();
 }
 
-/** The same for a block, whose first thread looks; all threads call. */
-static __device__ __forceinline__ void tg_md_block_awaits_positions(const tg_md_views& views) {
-  if (threadIdx.x < 32) tg_md_await_positions(views);
-  __syncthreads();
-}
-
 /** The sheet in which a domain has atom i at x; sheets: it has not. */
 static __device__ __forceinline__ uint32_t tg_md_sheet_of(const tg_md_views& views,
                                                           const tg_md_view& v, uint32_t i,

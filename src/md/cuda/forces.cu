@@ -226,12 +226,11 @@ typedef struct bonded_share {
 /* From positions and the pruned list to forces (and energies). Launch: a warp a row; 6 blocks a
  * multiprocessor; bound by instructions issued. What a row begins with is loaded before
  * it is known whether there is one, so that latencies overlap. */
-template <bool ENERGY, int WAY, bool STAMPED = false>
+template <bool ENERGY, bool MANY, bool STAMPED = false>
 static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
            const __grid_constant__ bonded_share bonded,
-           const __grid_constant__ tg_step_homes_of<WAY != TG_MD_ONE> homes) {
-  constexpr bool MANY = WAY != TG_MD_ONE;
+           const __grid_constant__ tg_step_homes_of<MANY> homes) {
   const tg_md_constants& c = views.all;
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t turn = blockIdx.x / bonded.period;
@@ -239,8 +238,7 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   if (is_bonded) {
     tg_launch_wait();
     tg_launch_next();
-    if (WAY == TG_MD_BY_ROWS && views.peers.card_count > 1) tg_md_await_positions(views);
-    if (WAY == TG_MD_BY_BLOCKS && views.peers.card_count > 1) tg_md_block_awaits_positions(views);
+    if (MANY && views.peers.card_count > 1) tg_md_await_positions(views);
     if constexpr (MANY)
       tg_step_bonded_home<ENERGY>(v, steps, homes.item[blockIdx.z], turn * THREADS + threadIdx.x,
                                   bonded.end);
@@ -256,33 +254,24 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   r.cluster = (blockIdx.x - min(turn + 1, bonded.blocks)) * TG_MD_WARPS + warp;
   const uint32_t clusters = v.totals->home_clusters;
   r.home_slots = clusters * TG_MD_CLUSTER;
-  /* one block waits for all cards whatever it has to do, so that no card is a step ahead */
-  bool waits = MANY && blockIdx.x == gridDim.x - 1;
-  if (WAY == TG_MD_BY_ROWS && r.cluster < clusters) {
-    const uint32_t row = v.order[r.cluster];
-    waits = waits || (row & TG_MD_ROW_WAITS) != 0;
-    r.cluster = row & ~TG_MD_ROW_WAITS;
-  }
-  if (WAY == TG_MD_BY_BLOCKS && r.cluster - warp < clusters) {
-    const uint32_t block = v.order[r.cluster / TG_MD_WARPS];
-    waits = waits || (block & TG_MD_ROW_WAITS) != 0;
-    r.cluster = (block & ~TG_MD_ROW_WAITS) * TG_MD_WARPS + warp;
-  }
+  const bool has_row = r.cluster < clusters;
+  if (has_row) r.cluster = v.order[r.cluster];
   const uint32_t* list = v.list[1] + (size_t)r.cluster * v.row_room[1] + lane;
   const uint32_t own = r.cluster * TG_MD_CLUSTER + lane % TG_MD_CLUSTER;
   const uint32_t type_row = v.row[own];
   r.centre = v.centre[r.cluster];
   r.count = v.count[1][r.cluster];
   row_start start = {list[0], list[32]};
-  r.count = r.cluster < clusters ? r.count : 0;
+  if (!has_row) r.count = 0;
+  /* one block waits for all cards whatever it has to do, so that no card is a step ahead */
+  const bool waits = MANY && ((r.count & TG_MD_ROW_WAITS) != 0 || blockIdx.x == gridDim.x - 1);
+  r.count &= ~TG_MD_ROW_WAITS;
   const uint32_t slot = r.count > 0 ? start.entry >> 8 : 0;
   start.type_row = v.row[slot];
   tg_launch_wait(); /* lists are older than an update ahead, positions are its */
   tg_launch_next();
   if (STAMPED && threadIdx.x == 0) tg_md_stamp(views, TG_MD_STAMP_BEGIN);
-  if (WAY == TG_MD_BY_ROWS && waits && views.peers.card_count > 1) tg_md_await_positions(views);
-  if (WAY == TG_MD_BY_BLOCKS && waits && views.peers.card_count > 1)
-    tg_md_block_awaits_positions(views);
+  if (waits && views.peers.card_count > 1) tg_md_await_positions(views);
   if (STAMPED && waits && lane == 0) tg_md_stamp(views, TG_MD_STAMP_HEARD);
   const uint4 x = v.x[own];
   start.x = v.x[slot];
@@ -320,12 +309,9 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
                    "use --backend omp",
                    device, md->views.all.type_count,
                    (most / TG_MD_WARPS - (int)ATOM_BYTES) / TG_MD_ROW_BYTES);
-  for (const void* kernel :
-       {(const void*)forces<true, TG_MD_ONE>, (const void*)forces<false, TG_MD_ONE>,
-        (const void*)forces<true, TG_MD_BY_ROWS>, (const void*)forces<false, TG_MD_BY_ROWS>,
-        (const void*)forces<false, TG_MD_BY_ROWS, true>, (const void*)forces<true, TG_MD_BY_BLOCKS>,
-        (const void*)forces<false, TG_MD_BY_BLOCKS>,
-        (const void*)forces<false, TG_MD_BY_BLOCKS, true>})
+  for (const void* kernel : {(const void*)forces<true, false>, (const void*)forces<false, false>,
+                             (const void*)forces<true, true>, (const void*)forces<false, true>,
+                             (const void*)forces<false, true, true>})
     TG_TRY(tg_cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
         device, "asking for shared memory"));
@@ -341,37 +327,27 @@ static bonded_share share_of(const tg_device_md* md, const tg_step_view* steps,
   return {homes ? tg_md_blocks(homes->item_room[full], THREADS) : 0, 1, (uint32_t)kind, false};
 }
 
-/* Of many domains. */
-template <int WAY>
-static tg_status launch_home(const tg_device_md* md, const tg_step_view* steps,
-                             const tg_step_homes* homes, bool early, bool energy, dim3 grid,
-                             const bonded_share& share) {
-  const tg_step_homes none = {};
-  auto* kernel = energy        ? forces<true, WAY>
-                 : md->stamped ? forces<false, WAY, true>
-                               : forces<false, WAY>;
-  return tg_launch(md, kernel, grid, THREADS, shared_bytes(md), md->stream, early,
-                   "computing forces", md->views, *steps, share, homes ? *homes : none);
-}
-
 tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps,
                                const tg_step_homes* homes, int launch, bool energy, bool full) {
-  const bool early = launch != TG_STEP_ALONE;
+  const bool early = launch != TG_STEP_ALONE, many = tg_md_is_many(md);
   bonded_share share = share_of(md, steps, homes, full);
   share.pruning_ahead = launch == TG_STEP_BEHIND_PRUNING;
   const uint32_t blocks = share.blocks + md->views.item[0].row_capacity / TG_MD_WARPS;
-  const int way = tg_md_way(md);
-  /* by blocks: earlier, as not all the others that there is room for have rows */
-  const uint32_t within = way == TG_MD_BY_BLOCKS ? std::max(share.blocks, blocks / 2) : blocks;
+  /* of many domains not all the others that there is room for have rows */
+  const uint32_t within = many ? std::max(share.blocks, blocks / 4 * 3) : blocks;
   if (share.blocks > 0) share.period = within / share.blocks;
   const dim3 grid(blocks, 1, (unsigned)md->domain_count);
-  if (way == TG_MD_BY_BLOCKS)
-    return launch_home<TG_MD_BY_BLOCKS>(md, steps, homes, early, energy, grid, share);
-  if (way == TG_MD_BY_ROWS)
-    return launch_home<TG_MD_BY_ROWS>(md, steps, homes, early, energy, grid, share);
-  return tg_launch(md, energy ? forces<true, TG_MD_ONE> : forces<false, TG_MD_ONE>, grid, THREADS,
-                   shared_bytes(md), md->stream, early, "computing forces", md->views, *steps,
-                   share, tg_step_homes_of<false>{});
+  const char* what = "computing forces";
+  if (!many)
+    return tg_launch(md, energy ? forces<true, false> : forces<false, false>, grid, THREADS,
+                     shared_bytes(md), md->stream, early, what, md->views, *steps, share,
+                     tg_step_homes_of<false>{});
+  const tg_step_homes none = {};
+  auto* kernel = energy        ? forces<true, true>
+                 : md->stamped ? forces<false, true, true>
+                               : forces<false, true>;
+  return tg_launch(md, kernel, grid, THREADS, shared_bytes(md), md->stream, early, what, md->views,
+                   *steps, share, homes ? *homes : none);
 }
 
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy) {

@@ -11,7 +11,13 @@
 #include "md/cuda/domains.cuh"
 #include "md/cuda/launch.cuh"
 
-enum { THREADS = 32 * TG_MD_WARPS, PRUNE_BLOCKS = 10 };
+enum {
+  THREADS = 32 * TG_MD_WARPS,
+  PRUNE_BLOCKS = 10, /* of a multiprocessor */
+  LENGTHS = 32,      /* that the order of rows tells apart */
+  SEGMENT = 8192,
+  ARRANGE_THREADS = 512
+};
 
 /* Sheets of a search: all there is, of one domain; of many, what is at home, and halo. */
 enum { ALL, HOME, HALO };
@@ -357,30 +363,6 @@ static __global__ void __launch_bounds__(THREADS, 6)
   if (threadIdx.x % 32 == 0) v.count[0][r.cluster] = count;
 }
 
-/* Rows with halo atoms come last, so that those are on their way while the others are computed. */
-static __device__ __forceinline__ void put_in_order(const tg_md_view& v, uint32_t cluster,
-                                                    uint32_t clusters, bool with_halo) {
-  if (threadIdx.x % 32 != 0) return;
-  const unsigned long long one = with_halo ? 1ULL << 32 : 1;
-  const unsigned long long before = atomicAdd(&v.totals->rows, one);
-  const uint32_t local = (uint32_t)before, halo = (uint32_t)(before >> 32);
-  if (local + halo + 1 == clusters) v.totals->rows = 0; /* this was the last */
-  const uint32_t at = with_halo ? clusters - 1 - halo : local;
-  v.order[at] = cluster | (with_halo ? TG_MD_ROW_WAITS : 0);
-}
-
-/* The same in blocks, whose rows have most atoms of their lists in common. All threads call. */
-static __device__ __forceinline__ void put_block_in_order(const tg_md_view& v, uint32_t clusters,
-                                                          bool with_halo) {
-  const uint32_t blocks = (clusters + TG_MD_WARPS - 1) / TG_MD_WARPS;
-  const bool any = __syncthreads_or(with_halo);
-  if (threadIdx.x != 0 || blockIdx.x >= blocks) return;
-  const unsigned long long before = atomicAdd(&v.totals->rows, any ? 1ULL << 32 : 1ULL);
-  const uint32_t local = (uint32_t)before, halo = (uint32_t)(before >> 32);
-  if (local + halo + 1 == blocks) v.totals->rows = 0; /* this was the last */
-  v.order[any ? blocks - 1 - halo : local] = blockIdx.x | (any ? TG_MD_ROW_WAITS : 0);
-}
-
 /* A lane's two entries of a turn of the pruning; 0: none. */
 static __device__ __forceinline__ void load_entries(const uint32_t* from, uint32_t at,
                                                     uint32_t count, uint32_t (&entry)[2]) {
@@ -414,7 +396,7 @@ static __device__ __forceinline__ void least_distances2(const tg_md_constants& c
 /* From the search's list to that of the forces: what is within the inner radius now. Launch: a warp
  * a row, two entries a lane and turn; waits for positions, so many warps: the row's atoms are in
  * shared memory. */
-template <int WAY>
+template <bool MANY>
 static __global__ void __launch_bounds__(THREADS, PRUNE_BLOCKS)
     prune(const __grid_constant__ tg_md_views views) {
   const tg_md_constants& c = views.all;
@@ -430,8 +412,7 @@ static __global__ void __launch_bounds__(THREADS, PRUNE_BLOCKS)
   load_entries(from, 64, count, next);
   tg_launch_wait(); /* the search's list is older than the kernel ahead, positions are its */
   tg_launch_next();
-  if (WAY == TG_MD_BY_ROWS && views.peers.card_count > 1) tg_md_await_positions(views);
-  if (WAY == TG_MD_BY_BLOCKS && views.peers.card_count > 1) tg_md_block_awaits_positions(views);
+  if (MANY && views.peers.card_count > 1) tg_md_await_positions(views);
   const uint4 centre = v.centre[cluster];
   if (lane < TG_MD_CLUSTER) atoms[lane] = load_atom(c, v, cluster, centre, centre.w & 0xFF, lane);
   __syncwarp();
@@ -453,15 +434,63 @@ static __global__ void __launch_bounds__(THREADS, PRUNE_BLOCKS)
     for (int i = 0; i < 2; i++) {
       const bool keep =
           (now[i] & 0xFF) != 0 && distance2[i] < c.inner_radius * c.inner_radius * ROUNDED;
-      with_halo = with_halo || (keep && now[i] >> 8 >= clusters * TG_MD_CLUSTER);
+      with_halo = with_halo || (MANY && keep && now[i] >> 8 >= clusters * TG_MD_CLUSTER);
       append(w, keep, now[i]);
     }
   }
   const uint32_t kept = finish(v, w, cluster);
-  if (lane == 0 && cluster < clusters) v.count[1][cluster] = kept;
-  if (WAY == TG_MD_BY_ROWS && cluster < clusters)
-    put_in_order(v, cluster, clusters, __any_sync(~0U, with_halo));
-  if (WAY == TG_MD_BY_BLOCKS) put_block_in_order(v, clusters, with_halo);
+  with_halo = MANY && __any_sync(~0U, with_halo);
+  if (lane == 0 && cluster < clusters)
+    v.count[1][cluster] = kept | (with_halo ? TG_MD_ROW_WAITS : 0);
+}
+
+/* A row's place among others: those without halo atoms first, so that those are on their way
+ * meanwhile; longer ones first, so that the four of a block end together, and the last ones soon.
+ */
+static __device__ __forceinline__ uint32_t class_of(uint32_t count) {
+  const uint32_t turns = min((count & ~TG_MD_ROW_WAITS) / 32, LENGTHS - 1U);
+  return LENGTHS - 1 - turns + ((count & TG_MD_ROW_WAITS) != 0 ? LENGTHS : 0);
+}
+
+/* From the rows of a first pruning to the order in which the forces take them. Launch: a block for
+ * SEGMENT rows, within which they are sorted: what is near stays near; bound by latency. */
+static __global__ void __launch_bounds__(ARRANGE_THREADS)
+    arrange(const __grid_constant__ tg_md_views views) {
+  const tg_md_view& v = views.item[blockIdx.z];
+  __shared__ uint32_t place[2 * LENGTHS];
+  const uint32_t clusters = v.totals->home_clusters, first = blockIdx.x * SEGMENT;
+  const uint32_t end = min(first + SEGMENT, clusters), lane = threadIdx.x;
+  if (first >= clusters) return;
+  if (lane < 2 * LENGTHS) place[lane] = 0;
+  __syncthreads();
+  for (uint32_t row = first + lane; row < end; row += ARRANGE_THREADS)
+    atomicAdd(&place[class_of(v.count[1][row])], 1);
+  __syncthreads();
+  if (lane < 32) { /* lane: a length; sums over longer ones, and where the block's rows go */
+    const uint32_t local = place[lane], halo = place[LENGTHS + lane];
+    uint32_t locals = local, halos = halo;
+    for (uint32_t step = 1; step < 32; step *= 2) {
+      const uint32_t a = __shfl_up_sync(~0U, locals, step), b = __shfl_up_sync(~0U, halos, step);
+      if (lane >= step) {
+        locals += a;
+        halos += b;
+      }
+    }
+    unsigned long long before = 0;
+    if (lane == 31) {
+      const unsigned long long mine = (unsigned long long)halos << 32 | locals;
+      before = atomicAdd(&v.totals->rows, mine);
+      const unsigned long long all = before + mine;
+      if ((uint32_t)all + (uint32_t)(all >> 32) == clusters) v.totals->rows = 0; /* the last */
+    }
+    before = __shfl_sync(~0U, before, 31);
+    const uint32_t all_halos = __shfl_sync(~0U, halos, 31);
+    place[lane] = (uint32_t)before + locals - local;
+    place[LENGTHS + lane] = clusters - (uint32_t)(before >> 32) - all_halos + halos - halo;
+  }
+  __syncthreads();
+  for (uint32_t row = first + lane; row < end; row += ARRANGE_THREADS)
+    v.order[atomicAdd(&place[class_of(v.count[1][row])], 1)] = row;
 }
 
 static dim3 rows(const tg_device_md* md) {
@@ -477,8 +506,13 @@ tg_status tg_md_queue_list(tg_device_md* md) {
 }
 
 tg_status tg_md_queue_prune(tg_device_md* md, bool early) {
-  typedef void kernel(const tg_md_views);
-  static kernel* const all[] = {prune<TG_MD_ONE>, prune<TG_MD_BY_ROWS>, prune<TG_MD_BY_BLOCKS>};
-  return tg_launch(md, all[tg_md_way(md)], rows(md), THREADS, 0, md->stream, early,
-                   "pruning the pair list", md->views);
+  return tg_launch(md, tg_md_is_many(md) ? prune<true> : prune<false>, rows(md), THREADS, 0,
+                   md->stream, early, "pruning the pair list", md->views);
+}
+
+tg_status tg_md_queue_order(tg_device_md* md) {
+  const unsigned segments = tg_md_blocks(md->views.item[0].row_capacity, SEGMENT);
+  arrange<<<dim3(segments, 1, (unsigned)md->domain_count), ARRANGE_THREADS, 0, md->stream>>>(
+      md->views);
+  return tg_md_queued(md, "putting rows in order");
 }

@@ -79,7 +79,7 @@ static void carve_domain(tg_md_view* v, int turns, room* r) {
     carve(r, rows * v->row_room[i], &v->list[i]);
     carve(r, rows, &v->count[i]);
   }
-  carve(r, v->sheets > 1 ? rows : 0, &v->order);
+  carve(r, rows, &v->order);
   carve(r, 1, &v->totals);
 }
 
@@ -248,8 +248,6 @@ static tg_status create_card(tg_md_peers* peers, int card, const tg_device_md_pa
   md->peers = peers;
   md->card = card;
   md->card_count = tg_md_peers_card_count(peers);
-  const char* order = getenv("TG_MD_ORDER");
-  md->order = order && strcmp(order, "blocks") == 0 ? TG_MD_BY_BLOCKS : TG_MD_BY_ROWS;
   TG_TRY(tg_md_schedule_of(params->halo, &md->schedule));
   md->device = tg_md_peers_device(peers, card);
   md->stream = tg_md_peers_stream(peers, card);
@@ -348,6 +346,7 @@ tg_status tg_device_md_prune(tg_device_md* md) {
   for (; md; md = md->next) {
     TG_TRY(tg_md_select(md));
     TG_TRY(tg_md_queue_prune(md, false));
+    TG_TRY(tg_md_queue_order(md));
   }
   return TG_OK;
 }
@@ -482,6 +481,7 @@ static tg_status count_rows(tg_device_md* md, const tg_md_view* v, tg_device_md_
     TG_TRY(download(md, count.data(), v->count[i], count.size() * sizeof count[0]));
     int64_t sum = 0, *most = i == 0 ? &out->listed_most : &out->kept_most;
     for (uint32_t c : count) {
+      c &= ~TG_MD_ROW_WAITS;
       sum += c;
       *most = std::max<int64_t>(*most, c);
     }

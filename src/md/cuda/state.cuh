@@ -41,11 +41,7 @@ enum {
   TG_MD_SUM_TERMS = 192       /* numbers that a reduction adds up over cards, at most */
 };
 
-/** What a kernel knows of domains: that there is one; or many, and in what order rows come: each by
- * itself behind those that wait for nothing, or in the blocks that prune them. */
-enum { TG_MD_ONE, TG_MD_BY_ROWS, TG_MD_BY_BLOCKS };
-
-/** In tg_md_view.order: the row, or a row of the block, has halo atoms. */
+/** In tg_md_view.count of the pruned list: the row has halo atoms. */
 #define TG_MD_ROW_WAITS 0x80000000U
 
 /** In place of a slot: the domain does not have the atom. */
@@ -76,7 +72,7 @@ typedef struct tg_md_totals {
   uint32_t clusters, home_clusters; /* home clusters come first */
   /* of many domains: where home atoms are, relative to the brick's middle; low > high: none */
   int32_t low[3], high[3];
-  /* that a pruning has put into `order` so far: with halo atoms << 32 | without; then 0 */
+  /* that have got their place in `order` so far: with halo atoms << 32 | without; then 0 */
   unsigned long long rows;
 } tg_md_totals;
 
@@ -137,7 +133,7 @@ typedef struct tg_md_view {
   float4* half;  /* nm, half the box's edges; w: the column, as an integer's bits */
   uint32_t* list[2]; /* [cluster_capacity][row_room] */
   uint32_t* count[2];
-  uint32_t* order; /* of many domains: rows or blocks without halo atoms, then those with some */
+  uint32_t* order; /* rows as the forces take them, from one search to the next */
   /* of a card; of many domains virials and energies as they are, pairs in halves */
   int64_t* energy; /* [TG_MD_ENERGY_ROWS][TG_MD_ENERGY_TERMS] */
   uint32_t* trouble;
@@ -219,7 +215,6 @@ struct tg_device_md {
   int schedule;            /* TG_MD_DIRECT and the like */
   tg_md_stages stages;     /* of the others; x: see tg_md_stages_now */
   unsigned fused_blocks;   /* of a domain */
-  int order;               /* TG_MD_BY_ROWS or BY_BLOCKS, of many domains */
   bool stamped;            /* what is queued next leaves stamps */
   uint4* x[TG_MD_DOMAINS]; /* of each domain, for even turns; those for odd ones follow */
   int turn;                /* of the arrays x of several cards */
@@ -245,11 +240,6 @@ void tg_md_take_turn(tg_device_md* md, int turn);
 /** Of the box cut into domains. */
 static inline bool tg_md_is_many(const tg_device_md* md) { return md->views.grid.domains > 1; }
 
-/** TG_MD_ONE, TG_MD_BY_ROWS or TG_MD_BY_BLOCKS. */
-static inline int tg_md_way(const tg_device_md* md) {
-  return tg_md_is_many(md) ? md->order : TG_MD_ONE;
-}
-
 /** Owners of atoms, and how far those at home reach. Queued by tg_md_queue_sort. */
 tg_status tg_md_queue_owners(tg_device_md* md);
 
@@ -262,6 +252,8 @@ tg_status tg_md_queue_sort(tg_device_md* md);
 tg_status tg_md_queue_list(tg_device_md* md);
 /** early: launch.cuh; the search was before the kernel ahead. */
 tg_status tg_md_queue_prune(tg_device_md* md, bool early);
+/** After a search's first pruning: the order in which the forces take rows until the next. */
+tg_status tg_md_queue_order(tg_device_md* md);
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy);
 /** Positions by atom into their slots. */
 tg_status tg_md_queue_place(tg_device_md* md);

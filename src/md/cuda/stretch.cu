@@ -39,7 +39,7 @@ static tg_status join(tg_device_step* p) {
 }
 
 /* Prunings, and the forces behind them: of one domain. */
-static bool begins_lists_early(const tg_device_step* p) { return !tg_md_is_many(p->md); }
+static bool prunes_early(const tg_device_step* p) { return !tg_md_is_many(p->md); }
 
 /* after_update: the kernel ahead is one. */
 static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_update) {
@@ -55,8 +55,11 @@ static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_
     if (staged) TG_TRY(tg_md_queue_stages_list(p->md, p->homes.item[0].count));
   }
   if (!(flags & (TG_STEP_SEARCH | TG_STEP_PRUNE))) return TG_OK;
-  return tg_md_queue_prune(p->md,
-                           after_update && !(flags & TG_STEP_SEARCH) && begins_lists_early(p));
+  if (flags & TG_STEP_SEARCH) {
+    TG_TRY(tg_md_queue_prune(p->md, false));
+    return tg_md_queue_order(p->md);
+  }
+  return tg_md_queue_prune(p->md, after_update && prunes_early(p));
 }
 
 /* Positions to other domains, where that is queued with the step. */
@@ -70,10 +73,9 @@ tg_status tg_step_queue_step(tg_device_step* p, const unsigned char* flags, int 
   const bool energy = now & TG_STEP_ENERGY, frame = now & TG_STEP_FRAME;
   const cudaStream_t stream = p->md->stream;
   TG_TRY(queue_lists(p, now, t->update));
-  const bool listed = now & (TG_STEP_SEARCH | TG_STEP_PRUNE);
-  const int launch = listed      ? (begins_lists_early(p) ? TG_STEP_BEHIND_PRUNING : TG_STEP_ALONE)
-                     : t->update ? TG_STEP_BEHIND_UPDATE
-                                 : TG_STEP_ALONE;
+  int launch = t->update ? TG_STEP_BEHIND_UPDATE : TG_STEP_ALONE;
+  if (now & TG_STEP_PRUNE && prunes_early(p)) launch = TG_STEP_BEHIND_PRUNING;
+  if (now & TG_STEP_SEARCH || (now & TG_STEP_PRUNE && !prunes_early(p))) launch = TG_STEP_ALONE;
   TG_TRY(tg_step_queue_forces(p->md, &p->view, &p->homes, launch, energy, energy || frame));
   const bool early = !t->summing && !frame;
   if (t->summing) TG_TRY(join(p));
