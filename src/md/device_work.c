@@ -122,6 +122,30 @@ static bool in_one_water(const tg_molecule_type* type, int a, int b) {
   return false;
 }
 
+/* Without rigid waters all of an atom's excluded pairs are to be computed, by the atom: one force
+ * is added instead of two a pair. */
+static bool is_by_atom(const tg_molecule_type* type) {
+  return type->interactions[TG_SETTLE].count == 0;
+}
+
+static bool has_excluded_charge(const tg_molecule_type* type, int a) {
+  if (type->atoms[a].charge == 0) return false;
+  for (int e = type->exclusion_start[a]; e < type->exclusion_start[a + 1]; e++)
+    if (type->exclusion[e] != a && type->atoms[type->exclusion[e]].charge != 0) return true;
+  return false;
+}
+
+static tg_status list_excluded_by_atom(const tg_md_system* system, tg_device_work* w) {
+  w->kind_start[TG_DEVICE_EXCLUDED_BY_ATOM] = w->kind_start[TG_DEVICE_KINDS];
+  for (size_t m = 0; m < system->molecule_count; m++) {
+    const tg_molecule_type* type = &system->topology.molecule_types[system->molecule_type[m]];
+    if (!is_by_atom(type)) continue;
+    for (int a = 0; a < (int)type->atom_count; a++)
+      if (has_excluded_charge(type, a)) TG_TRY(add_item(w, &a, 1, system->molecule_first[m], 0));
+  }
+  return fill_warp(w);
+}
+
 static tg_status list_excluded(const tg_md_system* system, bool rigid, tg_device_work* w) {
   const int kind = rigid ? TG_DEVICE_EXCLUDED_RIGID : TG_DEVICE_EXCLUDED;
   w->kind_start[kind] = w->kind_start[TG_DEVICE_KINDS];
@@ -130,7 +154,7 @@ static tg_status list_excluded(const tg_md_system* system, bool rigid, tg_device
     for (int a = 0; a < (int)type->atom_count; a++)
       for (int e = type->exclusion_start[a]; e < type->exclusion_start[a + 1]; e++) {
         const int pair[2] = {a, type->exclusion[e]};
-        if (pair[1] <= a || in_one_water(type, a, pair[1]) != rigid) continue;
+        if (pair[1] <= a || is_by_atom(type) || in_one_water(type, a, pair[1]) != rigid) continue;
         if (type->atoms[a].charge == 0 || type->atoms[pair[1]].charge == 0) continue;
         TG_TRY(add_item(w, pair, 2, system->molecule_first[m], 0));
       }
@@ -147,6 +171,7 @@ static tg_status list_interactions(const tg_md_system* system, tg_device_work* w
   tg_free(first);
   TG_TRY(status);
   TG_TRY(list_excluded(system, false, w));
+  TG_TRY(list_excluded_by_atom(system, w));
   return list_excluded(system, true, w);
 }
 

@@ -27,9 +27,10 @@ typedef enum tg_device_kind {
   TG_DEVICE_IMPROPER_PERIODIC,
   TG_DEVICE_PAIR_14,
   TG_DEVICE_RESTRAINT,
-  TG_DEVICE_EXCLUDED,
-  TG_DEVICE_EXCLUDED_RIGID, /* within a rigid water: constraints undo their forces, so that only
-                               energies and written forces need them */
+  TG_DEVICE_EXCLUDED,         /* pairs of molecules with rigid waters */
+  TG_DEVICE_EXCLUDED_BY_ATOM, /* of others an atom, with all that it is excluded from */
+  TG_DEVICE_EXCLUDED_RIGID,   /* within a rigid water: constraints undo their forces, so that only
+                                 energies and written forces need them */
   TG_DEVICE_KINDS
 } tg_device_kind;
 

@@ -39,6 +39,7 @@ typedef struct tg_step_bonded_place {
   int first; /* atom */
 
   __device__ __forceinline__ uint4 x(int a) const { return v.atom_x[a]; }
+  __device__ __forceinline__ int place_of(uint32_t atom) const { return (int)atom; }
   __device__ __forceinline__ void push(int a, const double (&f)[3]) const {
     tg_step_add_force(v, v.slot_of_atom[a], f);
   }
@@ -54,6 +55,7 @@ typedef struct tg_step_bonded_slots {
   int home_slots;
 
   __device__ __forceinline__ uint4 x(int a) const { return v.x[a]; }
+  __device__ __forceinline__ int place_of(uint32_t atom) const { return (int)v.slot_of_atom[atom]; }
   __device__ __forceinline__ void push(int a, const double (&f)[3]) const {
     if (a < home_slots) tg_step_add_force(v, (uint32_t)a, f);
   }
@@ -246,6 +248,34 @@ static __device__ __forceinline__ void tg_step_excluded(const place& at, tg_step
   tg_step_push_pair(at, d, -2 * at.s.rf_k * qq, e);
 }
 
+/* Of an atom with all that it is excluded from, half of each energy and virial. What the domain
+ * does not have is further than the list radius. */
+template <typename place>
+static __device__ __forceinline__ void tg_step_excluded_by_atom(const place& at,
+                                                                tg_step_bonded_sums& e) {
+  const uint4 x = at.x(at.atom.x);
+  const uint32_t end = at.v.exclusion_start[at.first + 1];
+  const double charge = at.s.coulomb_scale * (double)__uint_as_float(x.w);
+  double sum[3] = {0, 0, 0};
+  for (uint32_t k = at.v.exclusion_start[at.first]; k < end; k++) {
+    const uint32_t other = at.v.exclusion[k];
+    const int there = at.place_of(other);
+    if (there == (int)TG_MD_NO_SLOT || (int)other == at.first) continue;
+    const uint4 y = at.x(there);
+    double d[3];
+    tg_step_apart(at.s, x, y, d);
+    const double r2 = tg_step_dot(d, d);
+    if (!(r2 < at.s.cutoff2)) continue;
+    const double qq = charge * (double)__uint_as_float(y.w), scale = -2 * at.s.rf_k * qq;
+    const double half[3] = {0.5 * scale * d[0], 0.5 * scale * d[1], 0.5 * scale * d[2]};
+    e.energy[0] += 0.5 * qq * (at.s.rf_k * r2 - at.s.rf_c);
+    tg_step_add_virial(e, d, half);
+#pragma unroll
+    for (int i = 0; i < 3; i++) sum[i] += 2 * half[i];
+  }
+  at.push(at.atom.x, sum);
+}
+
 static __device__ __forceinline__ int tg_step_kind_of(const uint32_t* kind_start, uint32_t item) {
   int kind = 0;
 #pragma unroll
@@ -277,6 +307,7 @@ static __device__ __forceinline__ void tg_step_interact(const place& at, int kin
     case TG_DEVICE_IMPROPER_PERIODIC: tg_step_periodic(at, e); break;
     case TG_DEVICE_PAIR_14: tg_step_pair_14(at, e); break;
     case TG_DEVICE_RESTRAINT: tg_step_restraint(at, e); break;
+    case TG_DEVICE_EXCLUDED_BY_ATOM: tg_step_excluded_by_atom(at, e); break;
     default: tg_step_excluded(at, e); break;
   }
 }
