@@ -4,17 +4,14 @@
 #   bench/md_variants.sh build FOLDER BASE
 #                      needs git: BASE and every commit since that changes src, built for one architecture
 #                      ($ARCHITECTURE, 90 by default): FOLDER/throng-N-COMMIT. FOLDER is put outside the source or
-#                      where git ignores it; a minute on 16 cores, a quarter of an hour on two
+#                      where git ignores it; a minute a commit on two cores
 #   bench/md_variants.sh run FOLDER
-#                      a minute on two GPUs, from the top folder of the source. First the last build must give the
-#                      same bytes on one and on two GPUs, and as the first build on each. Then every build at 45,000
-#                      and 180,000 atoms, the last one also with blocks of 1 and 2 warps and with rows in the order
-#                      of blocks (two GPUs) or of length (one); the first and these at 1,440,000. With one GPU that
-#                      alone. Logs: $OUT or FOLDER
+#                      from the top folder of the source, some 4 s a build: every build at 45,000 and 180,000 atoms,
+#                      the first and the last at 1,440,000; with one GPU that alone. Logs: $OUT or FOLDER
 set -u
 verb=${1:-}
 folder=${2:-}
-[ -n "$folder" ] || { sed -n '3,14s/^# \{0,1\}//p' "$0"; exit 2; }
+[ -n "$folder" ] || { sed -n '3,10s/^# \{0,1\}//p' "$0"; exit 2; }
 cd "$(dirname "$0")/.." || exit 3
 
 build() {
@@ -36,32 +33,14 @@ build() {
   git worktree remove --force "$tree"
 }
 
-# measure NAME SIZES BINARY [SETTING...]: its lines of whole steps and of kernels
+# measure SIZES BINARY: its lines of whole steps and of kernels
 measure() {
-  name=$1 sizes=$2 binary=$3
-  shift 3
-  if timeout 30 env "$@" "$binary" bench md --gpus "$gpus" --replicate "$sizes" --repeats 5 >"$out/$name.log" 2>&1; then
-    sed -n '/median/p; /^ *[0-9][0-9]* *[12] /p' "$out/$name.log" | sed "s/^/$name /"
+  name=$(basename "$2")
+  if timeout 30 "$2" bench md --gpus "$gpus" --replicate "$1" --repeats 5 >"$out/$name-$1.log" 2>&1; then
+    sed -n '/median/p; /^ *[0-9][0-9]* *[12] /p' "$out/$name-$1.log" | sed "s/^/$name /"
   else
     echo "$name failed:"
-    tail -n 3 "$out/$name.log"
-  fi
-}
-
-# same_bytes GPUS [SETTING]: 500 steps by the first build and by the last; all that they change keeps the sums
-same_bytes() {
-  for build in first last; do
-    program=$first
-    [ $build = first ] || program=$last
-    rm -rf "$out/$build-$1"
-    timeout 20 env "${2:-TG_NONE=}" "$program" md run -c examples/ethanol-water/conf.gro -p examples/ethanol-water/topol.top \
-      -f "$out/bytes.mdp" --backend cuda --gpus "$1" --output "$out/$build-$1" >"$out/$build-$1.log" 2>&1
-  done
-  if cmp -s "$out/first-$1/confout.gro" "$out/last-$1/confout.gro" &&
-    cmp -s "$out/first-$1/energies.xvg" "$out/last-$1/energies.xvg"; then
-    echo "$1 GPUs ${2:-}: the same bytes"
-  else
-    echo "$1 GPUs ${2:-}: NOT the same bytes"
+    tail -n 3 "$out/$name-$1.log"
   fi
 }
 
@@ -73,24 +52,11 @@ run() {
   first=$(find "$folder" -name 'throng-0-*')
   chmod +x "$folder"/throng-*
   cat "$folder/commits.txt"
-  timeout 60 tests/md/cards.sh "$last" | tail -n 4
-  sed 's/^nsteps.*/nsteps = 500/' examples/ethanol-water/rf.mdp >"$out/bytes.mdp"
-  for setting in TG_NONE= TG_MD_ORDER=length TG_MD_FORCE_WARPS=1 TG_MD_FORCE_WARPS=2; do
-    same_bytes 1 $setting
-  done
-  [ $gpus = 1 ] || same_bytes 2
   for binary in $(find "$folder" -name 'throng-*' | sort -t- -k2 -n); do
-    measure "$(basename "$binary")" 2x2x2,4x4x2 "$binary"
+    measure 2x2x2,4x4x2 "$binary"
   done
-  for setting in TG_MD_FORCE_WARPS=1 TG_MD_FORCE_WARPS=2 TG_MD_ORDER=blocks TG_MD_ORDER=length; do
-    measure "$setting" 2x2x2,4x4x2 "$last" "$setting"
-  done
-  measure length-2 2x2x2,4x4x2 "$last" TG_MD_ORDER=length TG_MD_FORCE_WARPS=2
-  measure first-large 8x8x4 "$first"
-  measure last-large 8x8x4 "$last"
-  for setting in TG_MD_FORCE_WARPS=1 TG_MD_ORDER=blocks TG_MD_ORDER=length; do
-    measure "$setting-large" 8x8x4 "$last" "$setting"
-  done
+  measure 8x8x4 "$first"
+  measure 8x8x4 "$last"
 }
 
 case $verb in
