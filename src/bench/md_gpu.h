@@ -16,7 +16,7 @@
  * where nobody waits for positions of another GPU, which are sent as ever; atoms stay in place
  * meanwhile. That includes what GPUs wait for each other's uneven work. Where stamps are asked for,
  * some more steps are timed by the GPUs: from the end of the last row of the list without halo
- * atoms to the moment when the last row with some has heard from all other GPUs. */
+ * atoms to the moment when the last row that had to wait has heard from all other GPUs. */
 #ifndef TG_BENCH_MD_GPU_H
 #define TG_BENCH_MD_GPU_H
 

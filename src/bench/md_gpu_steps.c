@@ -196,11 +196,12 @@ static tg_status measure_steps(bench* b, tg_bench_md_gpu_steps_result* out) {
 /* With several GPUs: steps that are timed by these, where asked for, and such that wait for nobody.
  */
 static tg_status measure_waits(bench* b, tg_bench_md_gpu_steps_result* out) {
+  const int lives = TG_DEVICE_STRETCH / b->run.nstlist;
   double us[MOST_REPEATS];
   if (out->devices.card_count == 1) return TG_OK;
   if (b->params->stamps) {
     TG_TRY(tg_device_step_time(b->step, true));
-    TG_TRY(do_steps(b, TG_DEVICE_STRETCH));
+    TG_TRY(do_steps(b, lives * b->run.nstlist));
     TG_TRY(tg_device_step_times_of(b->step, &out->times));
     TG_TRY(tg_device_step_time(b->step, false));
   }

@@ -80,10 +80,9 @@ static void print_times(const tg_cli_bench_md_row* row, const tg_bench_md_gpu_st
   name_domains(&r->devices, domains, sizeof domains);
   printf(
       "timed    %zu atoms, %d GPUs, %s: local %.2f, exposed %.2f, halo rows %.2f, update %.2f, "
-      "between "
-      "%.2f; bonded %.2f beside; %d steps\n",
+      "exchange %.2f, between %.2f; beside: bonded %.2f, longest wait %.2f; %d steps\n",
       row->kernels.atom_count, r->devices.card_count, domains, t->local, t->exposed, t->halo,
-      t->update, t->between, t->bonded, t->steps);
+      t->update, t->exchange, t->between, t->bonded, t->longest, t->steps);
 }
 
 void tg_cli_bench_md_print_steps(const tg_cli_bench_md_row* rows, int count) {
@@ -112,9 +111,11 @@ static void json_times(tg_json* json, const tg_device_step_times* t) {
   tg_json_int(json, "steps", t->steps);
   tg_json_double(json, "local", t->local);
   tg_json_double(json, "exposed", t->exposed);
+  tg_json_double(json, "longest_wait", t->longest);
   tg_json_double(json, "halo", t->halo);
   tg_json_double(json, "bonded", t->bonded);
   tg_json_double(json, "update", t->update);
+  tg_json_double(json, "exchange", t->exchange);
   tg_json_double(json, "between", t->between);
   tg_json_close_object(json);
 }

@@ -126,18 +126,21 @@ tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stag
  * GPUs of this process. What comes earlier in a step counts first. */
 typedef struct tg_device_step_times {
   int steps;
-  double local;   /* pair forces of rows without halo atoms */
-  double exposed; /* after these, until all other GPUs' positions had come */
-  double halo;    /* after that, until the last pair force */
-  double bonded;  /* beside them, from the step's beginning */
-  double update;  /* from the last force to the last atom's move */
-  double between; /* from there to the next step's first force */
+  double local;    /* pair forces of rows without halo atoms */
+  double exposed;  /* after these, until the last row that had to wait has what it waits for */
+  double longest;  /* that a row waited, or looked; what begins early waits beside local rows */
+  double halo;     /* after that, until the last pair force */
+  double bonded;   /* beside them, from the step's beginning */
+  double update;   /* from the last force to the last atom's move; direct: and its being sent */
+  double exchange; /* with the others: from there until all is sent (host, stream: and has come) */
+  double between;  /* from there to the next step's first force */
 } tg_device_step_times;
 /** With several GPUs, from now on steps leave such times, and are somewhat slower; or no more.
  * Blocks until all queued steps are done. */
 tg_status tg_device_step_time(tg_device_step* step, bool on);
-/** Of the steps since then, the last TG_DEVICE_STRETCH at most; those with a search, a pruning,
- * energies or a thermostat are left out. steps is 0 where there is one GPU. Blocks likewise. */
+/** Of the steps since then, of which there may be TG_DEVICE_STRETCH at most; those with a search, a
+ * pruning, energies or a thermostat are left out. steps is 0 where there is one GPU. Blocks
+ * likewise. */
 tg_status tg_device_step_times_of(tg_device_step* step, tg_device_step_times* out);
 /** For benchmarks: from now on positions of other GPUs are not waited for (or are again), so that
  * the difference is what waiting costs. Meanwhile the time step is 0, so that the state stays. */

@@ -84,6 +84,17 @@ static __device__ __forceinline__ void tg_md_await_positions(const tg_md_views& 
   __syncwarp();
 }
 
+/** Whether these have come: a look, which orders nothing. */
+static __device__ __forceinline__ bool tg_md_positions_have_come(const tg_md_views& views) {
+  const tg_md_peers_view& p = views.peers;
+  const uint64_t number = *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X];
+  bool all = true;
+  for (uint32_t c = 0; c < p.card_count; c++)
+    if (c != p.card)
+      all = all && tg_md_load_relaxed(tg_md_flag(p, p.card, c, TG_MD_FLAG_X)) >= number;
+  return all;
+}
+
 /** The sheet in which a domain has atom i at x; sheets: it has not. */
 static __device__ __forceinline__ uint32_t tg_md_sheet_of(const tg_md_views& views,
                                                           const tg_md_view& v, uint32_t i,

@@ -41,6 +41,14 @@ static __device__ __forceinline__ uint64_t this_exchange(const tg_md_views& view
   return *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X] + 1;
 }
 
+/* The exchange begins. */
+static __device__ __forceinline__ void stamp_begin(const tg_md_views& views,
+                                                   const tg_md_stages& stages, int stage) {
+  bool first = true;
+  for (int s = 0; s < stage; s++) first = first && views.grid.count[2 - s] == 1;
+  if (stages.stamped && first && threadIdx.x == 0) tg_md_stamp(views, TG_MD_STAMP_SENDS);
+}
+
 /* One thread: this card is done with all stages. */
 static __device__ __forceinline__ void end_exchange(const tg_md_views& views,
                                                     const tg_md_stages& stages) {
@@ -113,6 +121,7 @@ static __device__ __forceinline__ void send_on(const tg_md_views& views, const t
 static __global__ void __launch_bounds__(THREADS)
     pulse(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_md_stages stages,
           int stage, bool last) {
+  stamp_begin(views, stages, stage);
   send(views, stages, stage, TG_STAGES_HOME);
   send_on(views, stages, stage, false);
   end_stage(views, stages, stage, last, false);
@@ -125,6 +134,7 @@ static __global__ void __launch_bounds__(THREADS)
           int last) {
   int first = 0;
   while (views.grid.count[2 - first] == 1) first++;
+  stamp_begin(views, stages, first);
   send(views, stages, first, TG_STAGES_HOME);
   end_stage(views, stages, first, first == last, true);
   for (int stage = first + 1; stage <= last; stage++) send(views, stages, stage, TG_STAGES_HOME);
@@ -141,6 +151,7 @@ static __global__ void __launch_bounds__(THREADS)
          int stage) {
   const tg_md_view& v = views.item[blockIdx.z];
   const uint32_t* bounds = stages.messages->entry_stage[v.domain];
+  stamp_begin(views, stages, stage);
   for (uint32_t i = bounds[stage] + blockIdx.x * THREADS + threadIdx.x; i < bounds[stage + 1];
        i += gridDim.x * THREADS) {
     const tg_stages_entry e = stages.entry[blockIdx.z][i];

@@ -271,8 +271,10 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   tg_launch_wait(); /* lists are older than an update ahead, positions are its */
   tg_launch_next();
   if (STAMPED && threadIdx.x == 0) tg_md_stamp(views, TG_MD_STAMP_BEGIN);
+  const bool had_come = STAMPED && waits && lane == 0 && tg_md_positions_have_come(views);
+  const uint64_t since = STAMPED ? tg_md_clock_ns() : 0;
   if (waits && views.peers.card_count > 1) tg_md_await_positions(views);
-  if (STAMPED && waits && lane == 0) tg_md_stamp(views, TG_MD_STAMP_HEARD);
+  if (STAMPED && waits && lane == 0) tg_md_stamp_wait(views, since, had_come);
   const uint4 x = v.x[own];
   start.x = v.x[slot];
   char* table = tables + warp * (ATOM_BYTES + c.type_count * TG_MD_ROW_BYTES);

@@ -149,14 +149,16 @@ typedef struct tg_md_grid {
 } tg_md_grid;
 
 /** Moments of a step, by the GPU's timer, ns; in device memory, for stretches that are timed. The
- * beginning is stored as its complement, so that the largest of all warps' words is kept. */
+ * largest of all warps' words is kept, so what begins is stored as its complement. */
 enum {
-  TG_MD_STAMP_BEGIN,  /* complement: the first warp has the update's results */
-  TG_MD_STAMP_LOCAL,  /* the last row without halo atoms is done */
-  TG_MD_STAMP_HEARD,  /* the last row with some has heard from all other cards */
-  TG_MD_STAMP_HALO,   /* the last row with some is done */
+  TG_MD_STAMP_BEGIN, /* complement: the first warp has the update's results */
+  TG_MD_STAMP_LOCAL, /* the last row without halo atoms is done */
+  TG_MD_STAMP_HEARD, /* the last row that had to wait has heard from all other cards; 0: none had */
+  TG_MD_STAMP_WAIT,  /* not a moment: the longest that a row took to hear from them */
+  TG_MD_STAMP_HALO,  /* the last row with halo atoms is done */
   TG_MD_STAMP_BONDED, /* the last bonded interaction is done */
-  TG_MD_STAMP_UPDATE, /* the last atom is moved */
+  TG_MD_STAMP_SENDS,  /* complement: an exchange by itself begins (stages.cuh); else 0 */
+  TG_MD_STAMP_UPDATE, /* the last atom is moved, or sent */
   TG_MD_STAMPS,
   TG_MD_STAMPED = 512 /* steps */
 };
@@ -273,8 +275,19 @@ static inline tg_status tg_md_queued(const tg_device_md* md, const char* what) {
 static __device__ __forceinline__ void tg_md_stamp(const tg_md_views& views, int which) {
   const uint64_t step = *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X];
   const unsigned long long now = tg_md_clock_ns();
-  atomicMax(&views.exchange->stamps[step % TG_MD_STAMPED][which],
-            which == TG_MD_STAMP_BEGIN ? ~now : now);
+  const bool begins = which == TG_MD_STAMP_BEGIN || which == TG_MD_STAMP_SENDS;
+  atomicMax(&views.exchange->stamps[step % TG_MD_STAMPED][which], begins ? ~now : now);
+}
+
+/** A warp that has heard from all other cards; since: when it began to look; had_come: it did not
+ * wait. */
+static __device__ __forceinline__ void tg_md_stamp_wait(const tg_md_views& views, uint64_t since,
+                                                        bool had_come) {
+  const uint64_t step = *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X];
+  const unsigned long long now = tg_md_clock_ns();
+  unsigned long long* stamps = views.exchange->stamps[step % TG_MD_STAMPED];
+  atomicMax(&stamps[TG_MD_STAMP_WAIT], now - since);
+  if (!had_come) atomicMax(&stamps[TG_MD_STAMP_HEARD], now);
 }
 
 /** Adds to a slot's force, units; the carry out of x into y is undone by who reads them. Spelled

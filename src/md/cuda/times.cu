@@ -34,20 +34,24 @@ static void add_step(const tg_md_stamps& t, const tg_md_stamps& next, tg_device_
   const unsigned long long begin = ~t[TG_MD_STAMP_BEGIN], local = t[TG_MD_STAMP_LOCAL];
   const unsigned long long heard = std::max(t[TG_MD_STAMP_HEARD], local);
   const unsigned long long pairs = std::max(t[TG_MD_STAMP_HALO], heard);
+  const unsigned long long moved =
+      t[TG_MD_STAMP_SENDS] != 0 ? ~t[TG_MD_STAMP_SENDS] : t[TG_MD_STAMP_UPDATE];
   const unsigned long long forces = std::max(pairs, t[TG_MD_STAMP_BONDED]);
   sum->steps++;
   sum->local += us_between(begin, local);
   sum->exposed += us_between(local, heard);
   sum->halo += us_between(heard, pairs);
   sum->bonded += us_between(begin, t[TG_MD_STAMP_BONDED]);
-  sum->update += us_between(forces, t[TG_MD_STAMP_UPDATE]);
+  sum->longest += 1e-3 * (double)t[TG_MD_STAMP_WAIT];
+  sum->update += us_between(forces, moved);
+  sum->exchange += us_between(moved, t[TG_MD_STAMP_UPDATE]);
   sum->between += us_between(t[TG_MD_STAMP_UPDATE], ~next[TG_MD_STAMP_BEGIN]);
 }
 
-/* Longer than between two steps without a search or a pruning, which take tens of microseconds. */
+/* A search or a pruning between them takes tens of microseconds; launches by the host a few. */
 static bool follows(const tg_md_stamps& t, const tg_md_stamps& next) {
   return next[TG_MD_STAMP_BEGIN] != 0 &&
-         us_between(t[TG_MD_STAMP_UPDATE], ~next[TG_MD_STAMP_BEGIN]) < 5;
+         us_between(t[TG_MD_STAMP_UPDATE], ~next[TG_MD_STAMP_BEGIN]) < 10;
 }
 
 static tg_status read_card(const tg_device_step* p, tg_device_step_times* out) {
@@ -81,7 +85,9 @@ tg_status tg_device_step_times_of(tg_device_step* step, tg_device_step_times* ou
     out->exposed = std::max(out->exposed, one.exposed / n);
     out->halo = std::max(out->halo, one.halo / n);
     out->bonded = std::max(out->bonded, one.bonded / n);
+    out->longest = std::max(out->longest, one.longest / n);
     out->update = std::max(out->update, one.update / n);
+    out->exchange = std::max(out->exchange, one.exchange / n);
     out->between = std::max(out->between, one.between / n);
   }
   return TG_OK;
