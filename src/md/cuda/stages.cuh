@@ -5,15 +5,16 @@
  * stores each into its own slot alone; then an *exchange* sends copies in stages
  * (md/device_stages.h), from slot to slot, with the lists of entries made at the search.
  *
- *   | schedule | a stage                                       | who sees to the order |
- *   |----------|-----------------------------------------------|------------------------------------|
+ *   | schedule | a stage                                       | who sees to the order           |
+ *   |----------|-----------------------------------------------|---------------------------------|
  *   | host     | pack kernel; a copy for each message; unpack  | the host: it waits for the GPUs |
  *   |          |                                               | after packing and after copying |
  *   | stream   | the same                                      | events between streams; between |
- *   |          |                                               | processes kernels that raise, wait
- * | | pulse    | a kernel, which stores into slots elsewhere   | flags between cards; on a card |
+ *   |          |                                               | processes kernels that raise    |
+ *   |          |                                               | and wait                        |
+ *   | pulse    | a kernel, which stores into slots elsewhere   | flags between cards; on a card  |
  *   |          |                                               | that one kernel follows another |
- *   | fused    | a part of the one kernel for all stages       | flags, of the card itself too |
+ *   | fused    | a part of the one kernel for all stages       | flags, of the card itself too   |
  *
  * host and stream queue steps without graphs; after a search the host reads how long messages are.
  *
