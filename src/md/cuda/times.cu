@@ -31,7 +31,9 @@ static double us_between(unsigned long long from, unsigned long long to) {
 
 /* A step that has all its stamps; next: the one after, or NULL. */
 static void add_step(const tg_md_stamps& t, const tg_md_stamps& next, tg_device_step_times* sum) {
-  const unsigned long long begin = ~t[TG_MD_STAMP_BEGIN], local = t[TG_MD_STAMP_LOCAL];
+  const unsigned long long begin = ~t[TG_MD_STAMP_BEGIN];
+  /* 0 where all rows have halo atoms */
+  const unsigned long long local = std::max(t[TG_MD_STAMP_LOCAL], begin);
   const unsigned long long heard = std::max(t[TG_MD_STAMP_HEARD], local);
   const unsigned long long pairs = std::max(t[TG_MD_STAMP_HALO], heard);
   const unsigned long long moved =
