@@ -26,8 +26,11 @@ void tg_cli_halo_of_gpus(int count, const tg_device_link* links, tg_cli_halo_def
   if (count == 0)
     snprintf(out->reason, sizeof out->reason, "between GPUs: there are none");
   else if (count == 1)
-    snprintf(out->reason, sizeof out->reason,
-             "with one GPU: its domains store into each other's arrays in its own memory");
+    snprintf(
+        out->reason, sizeof out->reason,
+        "with one GPU: its domains store into each other's arrays in its own memory; us a step "
+        "of 45,000 atoms in 2 domains, one H200: direct 53, pulse 57, fused 57, stream 67, "
+        "host 85");
   else if (find_gap(count, links, false, &from, &to)) {
     out->name = NULL;
     snprintf(out->reason, sizeof out->reason,
@@ -35,14 +38,17 @@ void tg_cli_halo_of_gpus(int count, const tg_device_link* links, tg_cli_halo_def
              "needs: use those that reach each other (CUDA_VISIBLE_DEVICES), or a process for each",
              from, to);
   } else if (find_gap(count, links, true, &from, &to))
-    snprintf(out->reason, sizeof out->reason,
-             "between GPUs: all %d reach each other's memory, but not by atomics (GPU %d to %d: no "
-             "NVLink, so PCIe): one hop of stores and a flag for each neighbour",
-             count, from, to);
+    snprintf(
+        out->reason, sizeof out->reason,
+        "between GPUs: all %d reach each other's memory, but not by atomics (GPU %d to %d: no "
+        "NVLink, so PCIe): one hop of stores and a flag for each neighbour; not measured on such "
+        "links",
+        count, from, to);
   else
     snprintf(out->reason, sizeof out->reason,
              "between GPUs: all %d reach each other's memory by stores and atomics (NVLink): one "
-             "hop of stores and a flag for each neighbour, the fewest latencies in a row",
+             "hop of stores and a flag for each neighbour; us a step of 45,000 atoms, two H200: "
+             "direct 32, pulse 34, fused 34, stream 56, host 75",
              count);
 }
 

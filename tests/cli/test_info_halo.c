@@ -35,9 +35,11 @@ static void links_decide(void** state) {
   expect(NULL, 0, NULL, "there are none");
   link_all(links, false, false);
   expect(links, 1, "direct", "one GPU");
+  expect(links, 1, "direct", "one H200: direct 53, pulse 57");
   expect(links, GPUS, NULL, "GPU 0 cannot reach the memory of GPU 1");
   link_all(links, true, true);
   expect(links, GPUS, "direct", "all 3 reach each other's memory by stores and atomics");
+  expect(links, GPUS, "direct", "two H200: direct 32, pulse 34, fused 34, stream 56, host 75");
   links[2 * GPUS + 1].native_atomics = false;
   expect(links, GPUS, "direct", "not by atomics (GPU 2 to 1");
   links[2 * GPUS + 0].peer_access = false;
