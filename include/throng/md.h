@@ -57,6 +57,8 @@ typedef struct tg_md_job {
   int reproducible;          /* nothing is tuned by measured time */
   int tune;                  /* backend cuda: how often pairs are searched and the list is pruned is
                                 chosen by measured time, written to tuning.json */
+  int balance;               /* backend cuda, several domains: the planes between them move until
+                                all take the same time, so that results depend on measured times */
   int nstlist;               /* > 0: steps between searches, instead of a choice */
   int prune_interval;        /* with nstlist: steps between prunings; 0: none */
   double checkpoint_minutes; /* between checkpoints; default 15 */

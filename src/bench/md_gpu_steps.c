@@ -193,18 +193,18 @@ static tg_status measure_steps(bench* b, tg_bench_md_gpu_steps_result* out) {
   return TG_OK;
 }
 
-/* With several GPUs: steps that are timed by these, where asked for, and such that wait for nobody.
- */
+/* Steps that are timed by the GPUs. */
+static tg_status measure_times(bench* b, tg_bench_md_gpu_steps_result* out) {
+  TG_TRY(tg_device_step_time(b->step, 1));
+  TG_TRY(do_steps(b, 2 * TG_DEVICE_STRETCH));
+  TG_TRY(tg_device_step_times_of(b->step, &out->times));
+  return tg_device_step_time(b->step, 0);
+}
+
+/* With several GPUs: steps that wait for nobody. */
 static tg_status measure_waits(bench* b, tg_bench_md_gpu_steps_result* out) {
-  const int lives = TG_DEVICE_STRETCH / b->run.nstlist;
   double us[MOST_REPEATS];
   if (out->devices.card_count == 1) return TG_OK;
-  if (b->params->stamps) {
-    TG_TRY(tg_device_step_time(b->step, true));
-    TG_TRY(do_steps(b, lives * b->run.nstlist));
-    TG_TRY(tg_device_step_times_of(b->step, &out->times));
-    TG_TRY(tg_device_step_time(b->step, false));
-  }
   tg_device_step_rush(b->step, true);
   TG_TRY(do_steps(b, out->steps));
   TG_TRY(repeat_steps(b, out->steps, us));
@@ -244,6 +244,7 @@ static tg_status measure_way(bench* b, const tg_bench_md_gpu_way* way,
   TG_TRY(tg_device_choose(&job, b->system->box, 1, &out->devices));
   tg_status status = make_steps(b, &out->devices);
   if (status == TG_OK) status = measure_steps(b, out);
+  if (status == TG_OK && b->params->stamps) status = measure_times(b, out);
   if (status == TG_OK) status = measure_waits(b, out);
   if (status == TG_OK) status = split(b, out);
   out->gromacs_us = gromacs_us(b);

@@ -49,7 +49,7 @@ static const tg_cli_option options[] = {
     {"halo", 0, TG_CLI_CHOICE, offsetof(fields, halo), "host|stream|pulse|fused|direct|all",
      "schedule of the exchange between domains (default direct)", false},
     {"stamps", 0, TG_CLI_FLAG, offsetof(fields, stamps), NULL,
-     "with several GPUs, time the parts of some steps by the GPUs' own timers, too", false},
+     "time the parts of some steps by the GPUs' own timers, too", false},
     {"device", 0, TG_CLI_INT, offsetof(fields, device), "N",
      "the GPU, where there is one (default 0)", false},
     {"repeats", 0, TG_CLI_INT, offsetof(fields, repeats), "N",

@@ -79,10 +79,12 @@ static void print_times(const tg_cli_bench_md_row* row, const tg_bench_md_gpu_st
   if (t->steps == 0) return;
   name_domains(&r->devices, domains, sizeof domains);
   printf(
-      "timed    %zu atoms, %d GPUs, %s: local %.2f, exposed %.2f, halo rows %.2f, update %.2f, "
-      "exchange %.2f, between %.2f; beside: bonded %.2f, longest wait %.2f; %d steps\n",
-      row->kernels.atom_count, r->devices.card_count, domains, t->local, t->exposed, t->halo,
-      t->update, t->exchange, t->between, t->bonded, t->longest, t->steps);
+      "timed    %zu atoms, %d GPU%s, %s: %.2f = local %.2f, exposed %.2f, halo rows %.2f, bonded "
+      "after them %.2f, update %.2f, exchange %.2f, between %.2f; beside: bonded %.2f, longest "
+      "wait %.2f; search %.1f, pruning %.1f; %d steps\n",
+      row->kernels.atom_count, r->devices.card_count, r->devices.card_count == 1 ? "" : "s",
+      domains, t->whole, t->local, t->exposed, t->halo, t->tail, t->update, t->exchange, t->between,
+      t->bonded, t->longest, t->search, t->prune, t->steps);
 }
 
 void tg_cli_bench_md_print_steps(const tg_cli_bench_md_row* rows, int count) {
@@ -109,14 +111,18 @@ void tg_cli_bench_md_print_steps(const tg_cli_bench_md_row* rows, int count) {
 static void json_times(tg_json* json, const tg_device_step_times* t) {
   tg_json_open_object(json, "us_timed");
   tg_json_int(json, "steps", t->steps);
+  tg_json_double(json, "whole", t->whole);
   tg_json_double(json, "local", t->local);
   tg_json_double(json, "exposed", t->exposed);
   tg_json_double(json, "longest_wait", t->longest);
   tg_json_double(json, "halo", t->halo);
+  tg_json_double(json, "tail", t->tail);
   tg_json_double(json, "bonded", t->bonded);
   tg_json_double(json, "update", t->update);
   tg_json_double(json, "exchange", t->exchange);
   tg_json_double(json, "between", t->between);
+  tg_json_double(json, "search", t->search);
+  tg_json_double(json, "prune", t->prune);
   tg_json_close_object(json);
 }
 

@@ -15,7 +15,7 @@ typedef struct fields {
   const char *output, *plot, *trace, *lists;
   int gpus; /* INT_MIN: not given */
   double checkpoint_minutes;
-  bool force, go_on, reproducible, tune, json;
+  bool force, go_on, reproducible, tune, balance, json;
 } fields;
 
 static const tg_cli_option options[] = {
@@ -35,6 +35,10 @@ static const tg_cli_option options[] = {
     {"tune", 0, TG_CLI_FLAG, offsetof(fields, tune), NULL,
      "with --backend cuda: measure how often to search pairs and to prune the list, within "
      "verlet-buffer-tolerance; what was found is in md.log and tuning.json",
+     false},
+    {"balance", 0, TG_CLI_FLAG, offsetof(fields, balance), NULL,
+     "with --backend cuda and several domains: move the planes between them until all take the "
+     "same time; a rerun then is no longer bit-identical",
      false},
     {"lists", 0, TG_CLI_TEXT, offsetof(fields, lists), "N/M",
      "search pairs every N steps and prune the list every M (N alone: never), with radii from "
@@ -140,6 +144,7 @@ static tg_status run(int argc, char** argv) {
   job.continue_run = f.go_on;
   job.reproducible = f.reproducible;
   job.tune = f.tune;
+  job.balance = f.balance;
   if (f.lists) TG_TRY(parse_lists(f.lists, &job));
   job.checkpoint_minutes = f.checkpoint_minutes;
   if (f.plot) {

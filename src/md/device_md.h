@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "comm/world.h"
+#include "md/device_balance.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +51,9 @@ typedef struct tg_device_md_params {
   const char* halo;    /* host, stream, pulse, fused, direct: how positions of several domains are
                           exchanged; NULL: direct */
   double deadline_s;   /* a GPU that waits longer for another gives up; 0: 60 */
+  /* between domains, no layer thinner than 0.6 nm; NULL: layers of equal thickness */
+  const tg_device_planes* planes;
+  bool balance; /* planes move at searches, by what timed steps take (device_step.h) */
 } tg_device_md_params;
 
 typedef struct tg_device_md_energies {
@@ -92,6 +96,16 @@ tg_status tg_device_md_forces(tg_device_md* md, bool want_energy);
  * NULL. Blocks; TG_ERR_MACHINE where a list has outgrown its room. */
 tg_status tg_device_md_get_forces(tg_device_md* md, double (*f)[3],
                                   tg_device_md_energies* energies);
+/** What has become of planes. */
+typedef struct tg_device_balance {
+  tg_device_planes planes; /* of the last search whose state is kept */
+  long long moves;         /* searches at which some have moved; 0 without `balance` */
+  /* the longest time of a domain by the mean, at first and at last; 0: not timed */
+  double first, last;
+} tg_device_balance;
+/** Blocks until what is queued is done. Of several processes each has the same. */
+tg_status tg_device_md_get_balance(const tg_device_md* md, tg_device_balance* out);
+
 /** Blocks. */
 tg_status tg_device_md_count(tg_device_md* md, tg_device_md_counts* out);
 

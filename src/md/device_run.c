@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "md/device_meet.h"
 #include "md/device_setup.h"
+#include "md/device_split.h"
 #include "md/device_tune.h"
 #include "md/device_writer.h"
 #include "md/run_write.h"
@@ -52,10 +53,12 @@ typedef struct loop {
   int under_way_count;
   tg_device_writer* writer;
   double row_room;
+  const tg_device_planes* planes; /* where lists began anew with those of before: in `balance` */
+  tg_device_balance balance;
   long long pairs;
-  long long energy_steps, sum_steps, searches, prunings, first;
+  tg_device_done done;
+  long long first;
   double started, last_progress, last_checkpoint;
-  double idle_s; /* that the GPU has waited for files to be written */
   bool checkpoint_due;
   bool restarted; /* for more room, and nothing is queued since: the snapshot is the state */
   bool trouble;   /* on the GPU, which still works: the last good state is to be kept */
@@ -84,6 +87,10 @@ tg_status tg_run_device_check(const tg_md_job* job, const tg_md_system* system,
         "integrator = steep on %d domains: with the backend cuda one GPU minimises, with "
         "one domain; leave --pe and --gpus out, or use --backend omp",
         domains);
+  if (domains == 1 && job->balance)
+    return tg_fail(TG_ERR_INPUT,
+                   "--balance: one domain has no planes to move; ask for several (--pe, --gpus), "
+                   "or leave it out");
   if (process_count > 1 && job->tune)
     return tg_fail(TG_ERR_INPUT,
                    "--tune: %d processes would measure each for itself; tune in one process, and "
@@ -141,6 +148,8 @@ static tg_device_setup setup_of(const loop* l, const double (*x)[3], const doubl
       .world = run->processes,
       .deadline_s = run->job->deadline_s,
       .row_room = l->row_room,
+      .planes = l->planes,
+      .balance = run->job->balance != 0,
       .x = x,
       .thermostat = run->thermostat,
   };
@@ -153,6 +162,7 @@ static tg_status create_steps(loop* l, const double (*x)[3], const double (*v)[3
                               const double* heat) {
   const tg_device_setup setup = setup_of(l, x, heat);
   TG_TRY(tg_device_setup_steps(&setup, &l->md, &l->step));
+  TG_TRY(tg_device_step_time(l->step, TG_DEVICE_TIME_EVERY));
   return tg_device_step_start(l->step, v, l->next, flags_of(l, l->next, l->next, true));
 }
 
@@ -167,7 +177,8 @@ static tg_status create(loop* l) {
   TG_TRY(tg_device_work_make(run->system, &l->work));
   const double(*x)[3] = (const double(*)[3])domain->x, (*v)[3] = (const double(*)[3])domain->v;
   if (run->job->tune && !run->job->continue_run) {
-    const tg_device_setup setup = setup_of(l, x, run->thermostat.given);
+    tg_device_setup setup = setup_of(l, x, run->thermostat.given);
+    setup.balance = false;
     TG_TRY(tg_device_tune(run, &setup, v));
   }
   TG_TRY(create_steps(l, x, v, run->thermostat.given));
@@ -185,14 +196,14 @@ static tg_status queue(loop* l) {
   if (s.search) l->listed = l->next;
   for (;;) {
     const unsigned char now = flags[s.count++];
-    l->energy_steps += (now & TG_STEP_ENERGY) != 0;
-    l->searches += (now & TG_STEP_SEARCH) != 0;
-    l->prunings += (now & TG_STEP_PRUNE) != 0;
+    l->done.energy_steps += (now & TG_STEP_ENERGY) != 0;
+    l->done.searches += (now & TG_STEP_SEARCH) != 0;
+    l->done.prunings += (now & TG_STEP_PRUNE) != 0;
     s.frame = now & TG_STEP_FRAME;
     const long long step = s.first + s.count;
     const bool end = step - 1 == run->last_step;
     flags[s.count] = end ? 0 : flags_of(l, step, l->listed, false);
-    l->sum_steps += (flags[s.count] & (TG_STEP_COUPLE | TG_STEP_COMM | TG_STEP_ENERGY)) != 0;
+    l->done.sum_steps += (flags[s.count] & (TG_STEP_COUPLE | TG_STEP_COMM | TG_STEP_ENERGY)) != 0;
     if (end || s.frame || flags[s.count] & TG_STEP_SEARCH || s.count == TG_DEVICE_STRETCH) break;
   }
   TG_TRY(tg_device_step_queue(l->step, flags, s.count));
@@ -238,6 +249,8 @@ static tg_status regrow(loop* l) {
   TG_TRY(tg_device_writer_flush(l->writer));
   TG_TRY(tg_device_writer_snapshot(l->writer, l->step));
   l->restarted = l->trouble = true;
+  TG_TRY(tg_device_md_get_balance(l->md, &l->balance));
+  l->planes = &l->balance.planes;
   tg_device_step_destroy(&l->step);
   tg_device_md_destroy(&l->md);
   l->row_room *= 2;
@@ -293,7 +306,7 @@ static tg_status collect(loop* l) {
     return describe(l, &s, &trouble);
   const double clock = tg_time_now();
   TG_TRY(write_stretch(l, &s, records, count));
-  if (l->under_way_count == 0) l->idle_s += tg_time_now() - clock;
+  if (l->under_way_count == 0) l->done.idle_s += tg_time_now() - clock;
   tg_run_report_progress(run, run->steps_done, l->started, &l->last_progress);
   return TG_OK;
 }
@@ -303,7 +316,7 @@ static tg_status write_checkpoint(loop* l) {
   TG_TRY(tg_device_writer_checkpoint(l->writer, l->step));
   l->last_checkpoint = tg_time_now();
   l->checkpoint_due = false;
-  l->idle_s += l->last_checkpoint - clock;
+  l->done.idle_s += l->last_checkpoint - clock;
   return TG_OK;
 }
 
@@ -356,50 +369,6 @@ static tg_status run_stretches(loop* l) {
   return l->parted ? status : meet(l, status, &word);
 }
 
-/* What the parts of the step have taken, from the time of each of them by itself. Bonded forces are
- * part of the pair forces' kernel; output is what the GPU waited for. */
-static tg_status split_time(loop* l) {
-  tg_domain* domain = l->run->domain;
-  const double steps = (double)l->run->steps_done;
-  double us[TG_DEVICE_MD_STAGES], step_us[TG_DEVICE_STEP_STAGES];
-  for (int i = 0; i < TG_DEVICE_STEP_STAGES; i++) /* first, while forces are 0: atoms just fly */
-    TG_TRY(tg_device_step_measure(l->step, (tg_device_step_stage)i, &step_us[i]));
-  for (int i = 0; i < TG_DEVICE_MD_STAGES; i++)
-    TG_TRY(tg_device_md_measure(l->md, (tg_device_md_stage)i, 10, 5, &us[i]));
-  const double searches = (double)l->searches, prunings = (double)(l->searches + l->prunings);
-  const double energies = (double)l->energy_steps, sums = (double)l->sum_steps;
-  domain->part_s[TG_PART_SEARCH] =
-      1e-6 * (searches * (us[TG_DEVICE_MD_SORT] + us[TG_DEVICE_MD_LIST]) +
-              prunings * us[TG_DEVICE_MD_PRUNE]);
-  /* what bonded forces add, which the kernel with energies was measured without */
-  const double bonded = fmax(0, step_us[TG_DEVICE_STEP_FORCES] - us[TG_DEVICE_MD_FORCES]);
-  domain->part_s[TG_PART_NONBONDED] = 1e-6 * ((steps - energies) * step_us[TG_DEVICE_STEP_FORCES] +
-                                              energies * (us[TG_DEVICE_MD_ENERGIES] + bonded));
-  domain->part_s[TG_PART_UPDATE] = 1e-6 * ((steps - sums) * step_us[TG_DEVICE_STEP_UPDATE] +
-                                           sums * step_us[TG_DEVICE_STEP_UPDATE_SUMS]);
-  domain->part_s[TG_PART_OUTPUT] = l->idle_s;
-  domain->pairs_in_list = l->pairs;
-  long long kernels, waits;
-  tg_device_step_launches(l->step, &kernels, &waits);
-  tg_output_log(
-      l->run->output,
-      "\nGPU kernels by themselves, us: sort %.1f, search %.1f, prune %.1f, forces %.1f "
-      "(pairs alone %.1f, with energies %.1f), update and constraints %.1f (with sums "
-      "%.1f), sums %.1f; forces and update %.1f, overlapping %.1f. The split below is made of "
-      "them; what overlaps makes \"other\" smaller",
-      us[TG_DEVICE_MD_SORT], us[TG_DEVICE_MD_LIST], us[TG_DEVICE_MD_PRUNE],
-      step_us[TG_DEVICE_STEP_FORCES], us[TG_DEVICE_MD_FORCES], us[TG_DEVICE_MD_ENERGIES],
-      step_us[TG_DEVICE_STEP_UPDATE], step_us[TG_DEVICE_STEP_UPDATE_SUMS],
-      step_us[TG_DEVICE_STEP_REDUCE], step_us[TG_DEVICE_STEP_SERIAL],
-      step_us[TG_DEVICE_STEP_CHAIN]);
-  tg_output_log(l->run->output,
-                "%lld kernels in graphs (%.2f a step), %lld waits of the host; %.1f us a step "
-                "without the files that the GPU waited for",
-                kernels, (double)kernels / fmax(steps, 1), waits,
-                1e6 * (l->run->result.wall_s - l->idle_s) / fmax(steps, 1));
-  return TG_OK;
-}
-
 static void destroy(loop* l) {
   tg_device_writer_destroy(&l->writer);
   tg_device_step_destroy(&l->step);
@@ -424,7 +393,7 @@ static tg_status end(loop* l, tg_status status) {
   tg_status taken = TG_OK;
   if (!l->restarted && (status != TG_ERR_MACHINE || l->run->state_kept))
     taken = tg_device_writer_snapshot(l->writer, l->step);
-  l->idle_s += tg_time_now() - clock;
+  l->done.idle_s += tg_time_now() - clock;
   if (status != TG_OK) return tg_fail(status, "%s", message);
   return taken;
 }
@@ -443,7 +412,8 @@ tg_status tg_run_device(tg_run* run) {
     l->started = l->last_progress = l->last_checkpoint = tg_time_now();
     status = agree(l, end(l, run_stretches(l)));
     run->result.wall_s = tg_time_now() - l->started;
-    if (status == TG_OK) status = split_time(l);
+    run->domain->pairs_in_list = l->pairs;
+    if (status == TG_OK) status = tg_device_split(run, l->md, l->step, &l->done);
   }
   destroy(l);
   tg_free(l);

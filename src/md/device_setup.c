@@ -18,6 +18,8 @@ static void list_params(const tg_device_setup* s, tg_device_md_params* out) {
   out->list_radius = s->lists.radius;
   out->inner_radius = s->lists.prune_interval > 0 ? s->lists.inner_radius : s->lists.radius;
   out->row_room = s->row_room;
+  out->planes = s->planes;
+  out->balance = s->balance;
 }
 
 tg_status tg_device_setup_lists(const tg_device_setup* s, tg_device_md** md) {

@@ -17,7 +17,10 @@ typedef struct tg_device_setup {
   tg_world* world;                 /* of processes with a GPU each, or NULL */
   double deadline_s;               /* 0: the default */
   tg_list_choice lists;
-  double row_room;      /* as tg_device_md_params */
+  /* as tg_device_md_params */
+  double row_room;
+  const tg_device_planes* planes;
+  bool balance;
   const double (*x)[3]; /* [atom_count] nm */
   tg_thermostat_state thermostat;
 } tg_device_setup;

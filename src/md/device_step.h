@@ -36,7 +36,12 @@ enum {
   TG_STEP_FRAME = 32  /* x(t), v(t - dt/2), F(t) are kept for tg_device_step_copy_frame */
 };
 
-enum { TG_DEVICE_STRETCH = 512, TG_DEVICE_TERMS = 11, TG_DEVICE_IN_FLIGHT = 2 };
+enum {
+  TG_DEVICE_STRETCH = 512,
+  TG_DEVICE_TERMS = 11,
+  TG_DEVICE_IN_FLIGHT = 2,
+  TG_DEVICE_NUMBERED = 16 /* domains of all GPUs, at most */
+};
 
 typedef struct tg_device_step_params {
   tg_device_md* md; /* its positions are set; used by the steps alone from here on */
@@ -122,25 +127,34 @@ typedef enum tg_device_step_stage {
 /** Microseconds of one stage, the median of some graphs. Leaves the state unusable. */
 tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stage,
                                  double* microseconds);
-/** Where the time of a step goes, by the GPUs' own timers; us, means over steps, the largest of the
- * GPUs of this process. What comes earlier in a step counts first. */
+/** What the forces' warps do: rows without halo atoms, rows with some, bonded interactions. */
+enum { TG_DEVICE_LOCAL, TG_DEVICE_HALO, TG_DEVICE_BONDED, TG_DEVICE_WORKS };
+/** Where the time of a step goes, by the GPUs' own timers; us, means over timed steps, the largest
+ * of the GPUs of this process. One GPU's `local` to `between` but for `bonded` add up to its
+ * `whole` (device_times.h). */
 typedef struct tg_device_step_times {
   int steps;
-  double local;    /* pair forces of rows without halo atoms */
-  double exposed;  /* after these, until the last row that had to wait has what it waits for */
-  double longest;  /* that a row waited, or looked; what begins early waits beside local rows */
-  double halo;     /* after that, until the last pair force */
-  double bonded;   /* beside them, from the step's beginning */
-  double update;   /* from the last force to the last atom's move; direct: and its being sent */
-  double exchange; /* with the others: from there until all is sent (host, stream: and has come) */
-  double between;  /* from there to the next step's first force */
+  double whole;                 /* from a step's first force to the next one's */
+  double local;                 /* pair forces of rows without halo atoms */
+  double exposed;               /* after these, until rows that waited for other GPUs' positions
+                                   had them all */
+  double halo;                  /* after that, until the last pair force */
+  double tail;                  /* after that, until the last bonded interaction */
+  double bonded;                /* beside them, from the step's beginning */
+  double update;                /* from the last force to the last atom's move */
+  double exchange;              /* with schedules other than direct: sending them */
+  double between;               /* from there to the next step's first force */
+  double longest;               /* beside them, the longest that a row waited */
+  double work[TG_DEVICE_WORKS]; /* local, halo and tail, as warps share them */
+  double search, prune;         /* one of either; a search with the pruning behind it */
+  /* forces and update of each: warps' time by the places for warps; others' are 0 */
+  double domain[TG_DEVICE_NUMBERED];
 } tg_device_step_times;
-/** With several GPUs, from now on steps leave such times, and are somewhat slower; or no more.
- * Blocks until all queued steps are done. */
-tg_status tg_device_step_time(tg_device_step* step, bool on);
-/** Of the steps since then, of which there may be TG_DEVICE_STRETCH at most; those with a search, a
- * pruning, energies or a thermostat are left out. steps is 0 where there is one GPU. Blocks
- * likewise. */
+/** From now on one in `every` stretches has timed steps, whose kernels are versions of their own
+ * with the same results; 0: none has, as after tg_device_step_create. Blocks until all queued steps
+ * are done. */
+tg_status tg_device_step_time(tg_device_step* step, int every);
+/** Of the timed steps since then; steps is 0 where there are none yet. Blocks likewise. */
 tg_status tg_device_step_times_of(tg_device_step* step, tg_device_step_times* out);
 /** For benchmarks: from now on positions of other GPUs are not waited for (or are again), so that
  * the difference is what waiting costs. Meanwhile the time step is 0, so that the state stays. */

@@ -145,8 +145,23 @@ static tg_status check_lists(const tg_md_job* job) {
   return TG_OK;
 }
 
+static tg_status check_balance(const tg_md_job* job) {
+  if (!job->balance) return TG_OK;
+  if (job->reproducible)
+    return tg_fail(TG_ERR_INPUT,
+                   "--balance moves domains by measured time, and --reproducible says not to: give "
+                   "one of them");
+  if (!on_gpu(job))
+    return tg_fail(TG_ERR_INPUT,
+                   "--balance: the backend %s has domains of equal size; leave it out, or use the "
+                   "backend cuda",
+                   job->backend);
+  return TG_OK;
+}
+
 static tg_status check_job(const tg_md_job* job) {
   TG_TRY(check_lists(job));
+  TG_TRY(check_balance(job));
   if (!job->configuration)
     return tg_fail(TG_ERR_INPUT, "no start configuration: give a .gro or .g96 file (-c)");
   if (!job->topology) return tg_fail(TG_ERR_INPUT, "no topology: give a .top file (-p)");

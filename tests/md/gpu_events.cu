@@ -134,6 +134,34 @@ static bool same_as(const std::string& mdp, const std::string& whole, const std:
   return done && same_files(whole, name);
 }
 
+static void balanced(tg_md_job* job) {
+  const int grid[3] = {2, 1, 1};
+  memcpy(job->grid, grid, sizeof grid);
+  job->balance = 1;
+}
+
+/* Planes that move, in lists that get more room: a run like one with a single domain, whose
+ * trajectory is the same but for rounding, which in 0.6 ps has not grown to anything. */
+static bool balances_and_gets_room() {
+  tg_md_run_result one, result;
+  const std::string mdp = plain + "comm-mode = none\nnsteps = 300\nnstenergy = 10\n";
+  if (!run(mdp, "cuda", "one", false, &one)) return false;
+  prepare = balanced;
+  tg_run_device_first_room(0.3);
+  const bool done = run(mdp, "cuda", "balanced", false, &result);
+  tg_run_device_first_room(0);
+  prepare = NULL;
+  const std::string log = read_file(scratch + "/balanced/md.log");
+  const size_t at = log.find("balance: planes moved at ");
+  if (at != std::string::npos) printf("    %s\n", log.substr(at, log.find('\n', at) - at).c_str());
+  printf("    %zu times more room; %.3f K, %.3f K\n", regrown("balanced").size(),
+         result.mean_temperature, one.mean_temperature);
+  EXPECT(done && at != std::string::npos);
+  EXPECT(!regrown("balanced").empty());
+  EXPECT(fabs(result.mean_temperature - one.mean_temperature) < 0.1);
+  return true;
+}
+
 /* Rows of a liquid are some 32 entries longer at times than at the start: with rooms at which that
  * decides, steps are done again in the middle of a run, and give the same bytes. */
 static bool repeats_steps() {
@@ -204,6 +232,7 @@ int main() {
   if (!make_scratch()) return 77;
   report(flies_straight(), "atoms that crowd");
   report(repeats_steps(), "steps that are done again");
+  report(balances_and_gets_room(), "planes that move, and more room");
   report(signals_leave_a_checkpoint(), "signals");
   report(keeps_the_last_good_state(), "the last good state");
   report(tells_of_files(), "files that cannot be written");

@@ -43,7 +43,9 @@ typedef struct scene {
   double list_radius, inner_radius, row_room;
   int search_steps;
   int cards;
-  const char* halo; /* NULL: the default */
+  const char* halo;               /* NULL: the default */
+  const tg_device_planes* planes; /* NULL: bricks of equal size */
+  bool balance;
 } scene;
 
 static const std::string held = "constraints = h-bonds\ncomm-mode = none\n";
@@ -123,7 +125,7 @@ static bool load(int copies, const std::string& more, scene* s) {
 }
 
 /* The example in a larger box, molecules whole, so that there is vacuum. */
-static bool load_in_vacuum(const double box[3], scene* s) {
+[[maybe_unused]] static bool load_in_vacuum(const double box[3], scene* s) {
   if (!read_scene(TG_SOURCE_DIR "/examples/ethanol-water/",
                   "constraints = h-bonds\ncomm-mode = none\n", s))
     return false;
@@ -181,6 +183,9 @@ static bool open_engine(const scene* s, const int domains[3], const double (*x)[
   lists.card_count = domains[0] * domains[1] * domains[2] > 1 ? s->cards : 1;
   lists.deadline_s = 2;
   lists.halo = s->halo;
+  const bool is_one = domains[0] * domains[1] * domains[2] == 1;
+  lists.planes = is_one ? NULL : s->planes;
+  lists.balance = s->balance;
   memcpy(lists.domains, domains, sizeof lists.domains);
   RUN(tg_device_md_create(&lists, &e->md));
   RUN(tg_device_md_set_positions(e->md, x));
@@ -248,13 +253,14 @@ static bool run_from(const scene* s, const int domains[3], const double (*x)[3],
   return right;
 }
 
-static bool run(const scene* s, int a, int b, int c, int steps, int energies, outcome* out) {
+[[maybe_unused]] static bool run(const scene* s, int a, int b, int c, int steps, int energies,
+                                 outcome* out) {
   const int domains[3] = {a, b, c};
   return run_from(s, domains, (const vector3*)s->atoms.x, (const vector3*)s->system->start.v, steps,
                   energies, out);
 }
 
-static bool same_bits(const outcome& a, const outcome& b) {
+[[maybe_unused]] static bool same_bits(const outcome& a, const outcome& b) {
   EXPECT(a.x == b.x && a.v == b.v && a.f == b.f);
   EXPECT(a.x_after == b.x_after && a.v_after == b.v_after);
   EXPECT(a.records.size() == b.records.size());

@@ -29,6 +29,21 @@ static __device__ __forceinline__ uint32_t tg_md_middle_of(const tg_md_grid& g, 
   return begin + (end - begin - (g.count[d] == 1)) / 2; /* all of the box: 2^32 is 0 */
 }
 
+/** Of a box cut in z: heights of a domain are counted from opposite its brick, so that no column of
+ * it begins in the middle; else from 0. */
+static __host__ __device__ __forceinline__ uint32_t tg_md_origin_between(const tg_md_grid& g,
+                                                                         const uint32_t* plane,
+                                                                         uint32_t domain) {
+  const uint32_t n = g.count[2], layer = domain % n;
+  if (n == 1) return 0;
+  const uint32_t begin = plane[layer], end = layer + 1 < n ? plane[layer + 1] : 0;
+  return begin + (end - begin) / 2 + 0x80000000U;
+}
+
+static __device__ __forceinline__ uint32_t tg_md_origin_of(const tg_md_view& v) {
+  return v.sheets == 3 ? v.totals->origin : 0;
+}
+
 /** The columns that a domain's brick has along x or y: those that are its own by half or more. What
  * of the brick, and of the groups that stand out of it, lies up to 3/4 of a column beyond is put
  * into the outermost; by itself it would fill few clusters, and those badly. */

@@ -120,6 +120,7 @@ static tg_status exchange(tg_device_step* step) {
 
 tg_status tg_step_drive(tg_device_step* step, const unsigned char* flags, int count) {
   tg_step_tail tail[TG_MD_MOST_CARDS] = {};
+  for (tg_device_step* p = step; p; p = p->next) p->pruning_marked = false;
   for (int i = 0; i < count; i++) {
     int c = 0;
     for (tg_device_step* p = step; p; p = p->next) {

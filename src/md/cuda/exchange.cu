@@ -46,7 +46,7 @@ static __device__ __forceinline__ void stamp_begin(const tg_md_views& views,
                                                    const tg_md_stages& stages, int stage) {
   bool first = true;
   for (int s = 0; s < stage; s++) first = first && views.grid.count[2 - s] == 1;
-  if (stages.stamped && first && threadIdx.x == 0) tg_md_stamp(views, TG_MD_STAMP_SENDS);
+  if (stages.stamped && first && threadIdx.x == 0) tg_md_stamp(views, TG_STAMP_SENDS);
 }
 
 /* One thread: this card is done with all stages. */
@@ -54,7 +54,7 @@ static __device__ __forceinline__ void end_exchange(const tg_md_views& views,
                                                     const tg_md_stages& stages) {
   const tg_md_peers_view& p = views.peers;
   const uint64_t number = this_exchange(views);
-  if (stages.stamped) tg_md_stamp(views, TG_MD_STAMP_UPDATE);
+  if (stages.stamped) tg_md_stamp(views, TG_STAMP_UPDATE);
   for (uint32_t c = 0; c < p.card_count; c++)
     if (c != p.card) tg_md_raise(p, c, TG_MD_FLAG_X, number);
   views.exchange->number[TG_MD_FLAG_X] = number;

@@ -227,7 +227,7 @@ typedef struct bonded_share {
  * multiprocessor; bound by instructions issued. What a row begins with is loaded before
  * it is known whether there is one, so that latencies overlap. */
 template <bool ENERGY, bool MANY, bool STAMPED = false>
-static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
+static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : TG_MD_FORCE_WARPS / TG_MD_WARPS)
     forces(const __grid_constant__ tg_md_views views, const __grid_constant__ tg_step_view steps,
            const __grid_constant__ bonded_share bonded,
            const __grid_constant__ tg_step_homes_of<MANY> homes) {
@@ -239,12 +239,14 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     tg_launch_wait();
     tg_launch_next();
     if (MANY && views.peers.card_count > 1) tg_md_await_positions(views);
+    const uint64_t since = STAMPED ? tg_md_clock_ns() : 0;
     if constexpr (MANY)
       tg_step_bonded_home<ENERGY>(v, steps, homes.item[blockIdx.z], turn * THREADS + threadIdx.x,
                                   bonded.end);
     else
       tg_step_bonded<ENERGY>(v, steps, turn * THREADS + threadIdx.x, bonded.end);
-    if (STAMPED && threadIdx.x % 32 == 0) tg_md_stamp(views, TG_MD_STAMP_BONDED);
+    if (STAMPED && threadIdx.x % 32 == 0)
+      tg_md_worked(views, TG_STAMP_BONDED, TG_MD_WORK_BONDED, since);
     return;
   }
   if (bonded.pruning_ahead) tg_launch_wait();
@@ -270,11 +272,14 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
   start.type_row = v.row[slot];
   tg_launch_wait(); /* lists are older than an update ahead, positions are its */
   tg_launch_next();
-  if (STAMPED && threadIdx.x == 0) tg_md_stamp(views, TG_MD_STAMP_BEGIN);
-  const bool had_come = STAMPED && waits && lane == 0 && tg_md_positions_have_come(views);
+  if (STAMPED && threadIdx.x == 0) tg_md_stamp(views, TG_STAMP_BEGIN);
+  if (waits && views.peers.card_count > 1) {
+    const bool had_come = STAMPED && lane == 0 && tg_md_positions_have_come(views);
+    const uint64_t looked = STAMPED ? tg_md_clock_ns() : 0;
+    tg_md_await_positions(views);
+    if (STAMPED && lane == 0) tg_md_stamp_wait(views, looked, had_come);
+  }
   const uint64_t since = STAMPED ? tg_md_clock_ns() : 0;
-  if (waits && views.peers.card_count > 1) tg_md_await_positions(views);
-  if (STAMPED && waits && lane == 0) tg_md_stamp_wait(views, since, had_come);
   const uint4 x = v.x[own];
   start.x = v.x[slot];
   char* table = tables + warp * (ATOM_BYTES + c.type_count * TG_MD_ROW_BYTES);
@@ -291,7 +296,9 @@ static __global__ void __launch_bounds__(THREADS, ENERGY ? 4 : 6)
     pairs_of_row<ENERGY, TG_MD_CLUSTER, MANY>(c, v, r, start, f, e);
   add_row(v, r.cluster, f);
   if (ENERGY) add_energies(v, e);
-  if (STAMPED && lane == 0) tg_md_stamp(views, waits ? TG_MD_STAMP_HALO : TG_MD_STAMP_LOCAL);
+  if (STAMPED && lane == 0)
+    tg_md_worked(views, waits ? TG_STAMP_HALO : TG_STAMP_LOCAL,
+                 waits ? TG_MD_WORK_HALO : TG_MD_WORK_LOCAL, since);
 }
 
 static size_t shared_bytes(const tg_device_md* md) {
@@ -311,9 +318,10 @@ tg_status tg_md_prepare_forces(tg_device_md* md) {
                    "use --backend omp",
                    device, md->views.all.type_count,
                    (most / TG_MD_WARPS - (int)ATOM_BYTES) / TG_MD_ROW_BYTES);
-  for (const void* kernel : {(const void*)forces<true, false>, (const void*)forces<false, false>,
-                             (const void*)forces<true, true>, (const void*)forces<false, true>,
-                             (const void*)forces<false, true, true>})
+  for (const void* kernel :
+       {(const void*)forces<true, false>, (const void*)forces<false, false>,
+        (const void*)forces<true, true>, (const void*)forces<false, true>,
+        (const void*)forces<false, false, true>, (const void*)forces<false, true, true>})
     TG_TRY(tg_cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
         device, "asking for shared memory"));
@@ -340,10 +348,13 @@ tg_status tg_step_queue_forces(const tg_device_md* md, const tg_step_view* steps
   if (share.blocks > 0) share.period = within / share.blocks;
   const dim3 grid(blocks, 1, (unsigned)md->domain_count);
   const char* what = "computing forces";
-  if (!many)
-    return tg_launch(md, energy ? forces<true, false> : forces<false, false>, grid, THREADS,
-                     shared_bytes(md), md->stream, early, what, md->views, *steps, share,
-                     tg_step_homes_of<false>{});
+  if (!many) {
+    auto* alone = energy        ? forces<true, false>
+                  : md->stamped ? forces<false, false, true>
+                                : forces<false, false>;
+    return tg_launch(md, alone, grid, THREADS, shared_bytes(md), md->stream, early, what, md->views,
+                     *steps, share, tg_step_homes_of<false>{});
+  }
   const tg_step_homes none = {};
   auto* kernel = energy        ? forces<true, true>
                  : md->stamped ? forces<false, true, true>

@@ -124,6 +124,7 @@ typedef struct row_search {
   float4 half;
   uint64_t with_partners;
   tg_md_columns home[2]; /* of many domains, in x and y */
+  uint32_t origin;
 } row_search;
 
 /* Whether column (bx, by) is forward of (ax, ay); same: neither, it is the same. */
@@ -184,7 +185,8 @@ static __device__ __forceinline__ runs runs_of(const tg_md_constants& c, const t
   runs out = {{first, first}, {end, first}};
   if (radius < c.half_box[2]) {
     const uint32_t units = (uint32_t)(radius / c.nm[2]);
-    const uint32_t height = r.centre.z - v.origin, low = height - units, high = height + units;
+    const uint32_t height = SHEET == ALL ? r.centre.z : r.centre.z - r.origin, low = height - units,
+                   high = height + units;
     /* the one before the first that begins above low may still reach into it */
     const uint32_t begun = not_above(v, first, end, low);
     const uint32_t from = first + (begun > 0 ? begun - 1 : 0);
@@ -345,8 +347,10 @@ static __global__ void __launch_bounds__(THREADS, 6)
   r.centre = v.centre[r.cluster];
   r.half = v.half[r.cluster];
   r.atoms = r.centre.w & 0xFF;
-  if (MANY)
+  if (MANY) {
     for (int d = 0; d < 2; d++) r.home[d] = tg_md_columns_of(views.grid, v, d);
+    r.origin = tg_md_origin_of(v);
+  }
   r.with_partners = load_partners(v, r.cluster, r.atoms, s);
   const row_atoms a = load_row(c, v, r.cluster, r.centre, r.atoms);
   row_writer w = {v.list[0] + (size_t)r.cluster * v.row_room[0], 0, v.row_room[0]};

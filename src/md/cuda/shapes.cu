@@ -15,11 +15,25 @@ static const uint32_t NEVER = 0xFFFFFFFFU;
 /* How far atoms stand out of the brick that owns them: the length of a group. */
 static const double STANDS_OUT = 0.3; /* nm */
 
+/* By how much bricks may thicken before the lists need more room (tg_device_md_params.row_room). */
+static const double THICKENS = 1.2;
+
 static double density_of(const tg_device_md_params* p) {
   return (double)std::max<size_t>(p->atom_count, 1) / (p->box[0] * p->box[1] * p->box[2]);
 }
 
 static double row_share(const tg_device_md_params* p) { return p->row_room > 0 ? p->row_room : 1; }
+
+/* The thickness of the thickest brick. */
+static double thickest(const tg_device_md* md, const tg_device_md_params* p, int d) {
+  const uint32_t n = md->views.grid.count[d];
+  uint64_t most = 0;
+  if (p->balance && n > 1) return std::min(p->box[d], THICKENS * p->box[d] / n);
+  if (!p->planes) return p->box[d] / n;
+  const uint32_t* at = p->planes->at[d];
+  for (uint32_t k = 0; k < n; k++) most = std::max(most, tg_balance_end(at, n, k) - at[k]);
+  return (double)most * 0x1p-32 * p->box[d];
+}
 
 static tg_status choose_grid(tg_device_md* md, const tg_device_md_params* p) {
   tg_md_grid* g = &md->views.grid;
@@ -55,7 +69,7 @@ static brick measure_brick(const tg_device_md* md, const tg_device_md_params* p)
   double across[2], around[2];
   brick b;
   for (int d = 0; d < 3; d++) {
-    const double edge = p->box[d] / md->views.grid.count[d];
+    const double edge = thickest(md, p, d);
     inner *= edge;
     outer *= std::min(p->box[d], edge + 2 * reach);
     if (d == 2) continue;
@@ -119,9 +133,27 @@ static uint32_t low_slabs(const tg_device_md_params* p, uint32_t least) {
   return std::max(least, (uint32_t)std::min(std::max(ceil(edge / 1.2), narrow), 64.));
 }
 
+/* Bricks of equal size, or those that are asked for. */
+static tg_status choose_planes(tg_device_md* md, const tg_device_md_params* p) {
+  const tg_md_grid* g = &md->views.grid;
+  md->balanced = p->balance && tg_md_is_many(md);
+  tg_balance_equal(g->count, &md->planes);
+  if (!p->planes) return TG_OK;
+  for (int d = 0; d < 3; d++)
+    for (uint32_t k = 0; k < g->count[d]; k++) {
+      const uint32_t at = p->planes->at[d][k];
+      if (k == 0 ? at != 0 : at <= p->planes->at[d][k - 1])
+        return tg_fail(TG_ERR_INTERNAL, "plane %u in %c is at %u: they are to ascend from 0", k,
+                       "xyz"[d], at);
+      md->planes.at[d][k] = at;
+    }
+  return TG_OK;
+}
+
 tg_status tg_md_choose_shapes(tg_device_md* md, const tg_device_md_params* p) {
   tg_md_view* v = &md->views.item[0];
   TG_TRY(choose_grid(md, p));
+  TG_TRY(choose_planes(md, p));
   const double density = density_of(p);
   /* columns in which 8 atoms are about as high as wide */
   const double side = std::clamp(cbrt(TG_MD_CLUSTER / density), 0.05, 1.5);

@@ -22,7 +22,7 @@ static __device__ __forceinline__ uint32_t slabs_of_sheet(const tg_md_view& v) {
 static __device__ __forceinline__ uint32_t bin_in(const tg_md_view& v, uint32_t cx, uint32_t cy,
                                                   uint32_t z) {
   const uint32_t bins = v.slabs * v.bins;
-  return (cx * v.columns[1] + cy) * bins + __umulhi(z - v.origin, bins);
+  return (cx * v.columns[1] + cy) * bins + __umulhi(z - tg_md_origin_of(v), bins);
 }
 
 static __device__ __forceinline__ uint32_t bin_of(const tg_md_view& v, const uint4& x) {
@@ -168,7 +168,7 @@ static __global__ void __launch_bounds__(THREADS)
   } else {
     bin = bin_of(v, x);
   }
-  v.key[v.bin_atom[bin] + rank] = (uint64_t)(x.z - v.origin) << 32 | i;
+  v.key[v.bin_atom[bin] + rank] = (uint64_t)(x.z - tg_md_origin_of(v)) << 32 | i;
 }
 
 /* In each bin, from any order to that of keys. Launch: a warp a bin; bound by instructions, the
@@ -215,7 +215,7 @@ static __device__ void origin_of(const tg_md_grid& g, const tg_md_view& v, bool 
                                  uint32_t (&origin)[3]) {
   for (int d = 0; d < 2; d++)
     origin[d] = at_home && g.count[d] > 1 ? tg_md_middle_of(g, v.domain, d) + 0x80000000U : 0;
-  origin[2] = v.origin;
+  origin[2] = tg_md_origin_of(v);
 }
 
 /* The box around a cluster's atoms, which do not cross the origin. */

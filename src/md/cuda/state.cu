@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arrays of a tg_device_md: making them, filling them, reading them. */
+#include "md/cuda/domains.cuh"
 #include "md/cuda/stages.cuh"
 
 #include <math.h>
@@ -150,25 +151,19 @@ static bool has_lj(const tg_device_md_params* p, size_t type) {
   return false;
 }
 
-/* Bricks of equal size. */
 static tg_status fill_planes(tg_device_md* md) {
   const tg_md_grid* g = &md->views.grid;
-  uint32_t plane[3][TG_MD_MOST_DOMAINS] = {};
-  for (int d = 0; d < 3; d++)
-    for (uint32_t k = 0; k < g->count[d]; k++)
-      plane[d][k] = (uint32_t)(((uint64_t)k << 32) / g->count[d]);
   for (int i = 0; i < md->domain_count; i++) {
     tg_md_view* v = &md->views.item[i];
-    const uint32_t c = v->domain % g->count[2], width = (uint32_t)(0x100000000U / g->count[2]);
-    v->origin = g->count[2] > 1 ? plane[2][c] + width / 2 + 0x80000000U : 0;
     tg_md_totals totals = {};
+    totals.origin = tg_md_origin_between(*g, md->planes.at[2], v->domain);
     for (int d = 0; d < 3; d++) {
       totals.low[d] = INT32_MAX;
       totals.high[d] = INT32_MIN;
     }
     TG_TRY(upload(md, v->totals, &totals, sizeof totals));
   }
-  TG_TRY(upload(md, (void*)g->plane, plane, sizeof plane));
+  TG_TRY(upload(md, (void*)g->plane, &md->planes, sizeof md->planes));
   return tg_cuda_status(cudaStreamSynchronize(md->stream), md->device, "copying to it");
 }
 

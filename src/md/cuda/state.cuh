@@ -23,6 +23,8 @@
 
 #include "device/cuda/check.h"
 #include "md/cuda/peers.cuh"
+#include "md/cuda/times.cuh"
+#include "md/device_balance.h"
 #include "md/device_md.h"
 #include "md/device_stages.h"
 
@@ -31,6 +33,7 @@ enum {
   TG_MD_DOMAINS = 8,          /* of one launch, by blockIdx.z */
   TG_MD_MOST_DOMAINS = 16,    /* of all cards: bits of send_mask */
   TG_MD_WARPS = 4,            /* of a block, a row of the list each */
+  TG_MD_FORCE_WARPS = 24,     /* of the forces that a multiprocessor has room for */
   TG_MD_ROW_BYTES = 80,       /* 8 pairs of LJ parameters, padded against bank conflicts */
   TG_MD_ENERGY_ROWS = 64,     /* sums of energies, so that few warps meet in one */
   TG_MD_ENERGY_TERMS = 9,     /* LJ, Coulomb, virial xx yy zz xy xz yz, pairs */
@@ -72,6 +75,7 @@ typedef struct tg_md_totals {
   uint32_t clusters, home_clusters; /* home clusters come first */
   /* of many domains: where home atoms are, relative to the brick's middle; low > high: none */
   int32_t low[3], high[3];
+  uint32_t origin; /* of a box cut in z: heights are z - origin, opposite the brick; else 0 */
   /* that have got their place in `order` so far: with halo atoms << 32 | without; then 0 */
   unsigned long long rows;
 } tg_md_totals;
@@ -95,7 +99,6 @@ typedef struct tg_md_view {
   uint32_t row_capacity; /* home clusters */
   uint32_t domain;       /* its number among all */
   uint32_t sheets;
-  uint32_t origin; /* heights are z - origin: a column begins opposite the brick; one domain: 0 */
   uint32_t columns[2];  /* column (cx, cy) is number cx * columns[1] + cy */
   uint32_t slabs;       /* of a column in z, which no cluster crosses unless it is dense */
   uint32_t dense;       /* atoms of a column at home from which on it is */
@@ -148,21 +151,18 @@ typedef struct tg_md_grid {
   uint4* x[TG_MD_MOST_DOMAINS]; /* x_next of each, as this card reaches it */
 } tg_md_grid;
 
-/** Moments of a step, by the GPU's timer, ns; in device memory, for stretches that are timed. The
- * largest of all warps' words is kept, so what begins is stored as its complement. */
-enum {
-  TG_MD_STAMP_BEGIN, /* complement: the first warp has the update's results */
-  TG_MD_STAMP_LOCAL, /* the last row without halo atoms is done */
-  TG_MD_STAMP_HEARD, /* the last row that had to wait has heard from all other cards; 0: none had */
-  TG_MD_STAMP_WAIT,  /* not a moment: the longest that a row took to hear from them */
-  TG_MD_STAMP_HALO,  /* the last row with halo atoms is done */
-  TG_MD_STAMP_BONDED, /* the last bonded interaction is done */
-  TG_MD_STAMP_SENDS,  /* complement: an exchange by itself begins (stages.cuh); else 0 */
-  TG_MD_STAMP_UPDATE, /* the last atom is moved, or sent */
-  TG_MD_STAMPS,
-  TG_MD_STAMPED = 512 /* steps */
-};
-typedef unsigned long long tg_md_stamps[TG_MD_STAMPS];
+/** How planes move (balance.cu); but for `mail` the same on every card. */
+typedef struct tg_md_balance {
+  unsigned long long mail[TG_MD_MOST_CARDS][1 + TG_MD_DOMAINS]; /* of each: timed steps, times */
+  tg_device_planes kept; /* of the last search before which nothing had gone wrong */
+  unsigned long long looks, moves;
+  uint64_t first[TG_MD_MOST_DOMAINS], last[TG_MD_MOST_DOMAINS]; /* times of domains */
+} tg_md_balance;
+
+/** Of layers between planes, as kernels are given it. */
+typedef struct tg_md_thickness {
+  uint32_t units[3];
+} tg_md_thickness;
 
 /** Of a card, in its window: the numbers of its latest exchanges, which are the same on all cards,
  * and mail. */
@@ -171,7 +171,8 @@ typedef struct tg_md_exchange {
   unsigned long long trouble[TG_MD_MOST_CARDS][3];    /* of each: *trouble, fast atom, bad group */
   int64_t sums[2][TG_MD_MOST_CARDS][TG_MD_SUM_TERMS]; /* of each, in turns */
   uint32_t blocks_done;                               /* of an update under way */
-  tg_md_stamps stamps[TG_MD_STAMPED];                 /* by exchange of positions */
+  tg_md_timing timing;
+  tg_md_balance balance;
 } tg_md_exchange;
 
 /** A kernel's parameter. */
@@ -180,6 +181,7 @@ typedef struct tg_md_views {
   tg_md_grid grid;
   tg_md_peers_view peers;
   tg_md_exchange* exchange; /* own */
+  uint32_t place;           /* of a timed step among the stretch's */
   tg_md_view item[TG_MD_DOMAINS];
 } tg_md_views;
 
@@ -217,13 +219,15 @@ struct tg_device_md {
   int schedule;            /* TG_MD_DIRECT and the like */
   tg_md_stages stages;     /* of the others; x: see tg_md_stages_now */
   unsigned fused_blocks;   /* of a domain */
-  bool stamped;            /* what is queued next leaves stamps */
+  bool stamped;            /* what is queued next is of a timed step, number views.place */
   uint4* x[TG_MD_DOMAINS]; /* of each domain, for even turns; those for odd ones follow */
   int turn;                /* of the arrays x of several cards */
   tg_md_views views;
   double box[3];
-  tg_md_peers* peers; /* one for all cards */
-  tg_device_md* next; /* NULL: the last */
+  bool balanced;           /* planes move */
+  tg_device_planes planes; /* where they are at first */
+  tg_md_peers* peers;      /* one for all cards */
+  tg_device_md* next;      /* NULL: the last */
 };
 
 /** What follows is for a card by itself. */
@@ -257,6 +261,12 @@ tg_status tg_md_queue_prune(tg_device_md* md, bool early);
 /** After a search's first pruning: the order in which the forces take rows until the next. */
 tg_status tg_md_queue_order(tg_device_md* md);
 tg_status tg_md_queue_forces(tg_device_md* md, bool want_energy);
+/** A mark of a stretch with timed steps, and what adds them all up at its end (times.cuh). */
+tg_status tg_md_queue_mark(const tg_device_md* md, int which);
+tg_status tg_md_queue_end_times(const tg_device_md* md);
+/** Around the meeting of a search where planes move: times to other cards; new planes. */
+tg_status tg_md_queue_tell_times(const tg_device_md* md);
+tg_status tg_md_queue_move_planes(const tg_device_md* md);
 /** Positions by atom into their slots. */
 tg_status tg_md_queue_place(tg_device_md* md);
 /** Whether the forces' kernels can have the shared memory that type_count asks for. */
@@ -273,21 +283,29 @@ static inline tg_status tg_md_queued(const tg_device_md* md, const char* what) {
 #ifdef __CUDACC__
 /** One thread of a kernel's version with stamps: the latest of all is kept. */
 static __device__ __forceinline__ void tg_md_stamp(const tg_md_views& views, int which) {
-  const uint64_t step = *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X];
   const unsigned long long now = tg_md_clock_ns();
-  const bool begins = which == TG_MD_STAMP_BEGIN || which == TG_MD_STAMP_SENDS;
-  atomicMax(&views.exchange->stamps[step % TG_MD_STAMPED][which], begins ? ~now : now);
+  atomicMax(&views.exchange->timing.stamp[views.place][blockIdx.x % TG_MD_STAMP_ROWS][which],
+            tg_times_begins(which) ? ~now : now);
 }
 
 /** A warp that has heard from all other cards; since: when it began to look; had_come: it did not
  * wait. */
 static __device__ __forceinline__ void tg_md_stamp_wait(const tg_md_views& views, uint64_t since,
                                                         bool had_come) {
-  const uint64_t step = *(volatile uint64_t*)&views.exchange->number[TG_MD_FLAG_X];
+  unsigned long long* row =
+      views.exchange->timing.stamp[views.place][blockIdx.x % TG_MD_STAMP_ROWS];
   const unsigned long long now = tg_md_clock_ns();
-  unsigned long long* stamps = views.exchange->stamps[step % TG_MD_STAMPED];
-  atomicMax(&stamps[TG_MD_STAMP_WAIT], now - since);
-  if (!had_come) atomicMax(&stamps[TG_MD_STAMP_HEARD], now);
+  atomicMax(&row[TG_STAMP_WAIT], now - since);
+  if (!had_come) atomicMax(&row[TG_STAMP_HEARD], now);
+}
+
+/** A warp's lane that has done its part of domain blockIdx.z since it had all positions: the stamp,
+ * and the time. */
+static __device__ __forceinline__ void tg_md_worked(const tg_md_views& views, int which, int work,
+                                                    uint64_t since) {
+  atomicAdd(&views.exchange->timing.spent[blockIdx.x % TG_MD_STAMP_ROWS][blockIdx.z][work],
+            (unsigned long long)(tg_md_clock_ns() - since));
+  tg_md_stamp(views, which);
 }
 
 /** Adds to a slot's force, units; the carry out of x into y is undone by who reads them. Spelled

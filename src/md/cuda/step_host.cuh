@@ -43,6 +43,9 @@ struct tg_device_step {
   cudaEvent_t sent;             /* stream: the messages of a stage are queued */
   std::vector<tg_step_graph> graphs;
   double dt; /* of steps that are not rushed */
+  /* of the stretch that is queued: whether steps of it are timed, and which (md/device_times.h) */
+  bool timed, pruning_marked;
+  signed char place[TG_DEVICE_STRETCH];
   /* the first one's: */
   long long next_step;              /* the first that is not queued */
   long long queued, collected;      /* stretches */
@@ -50,6 +53,7 @@ struct tg_device_step {
   unsigned long long records_read;
   std::vector<tg_device_record> records; /* of the stretch collected last */
   long long kernels, waits;
+  int time_every; /* one in so many stretches is timed; 0: none */
 };
 
 /** Queue a card's step i of a stretch, but for the exchange of schedules without graphs; and what

@@ -9,7 +9,7 @@
 #include "md/cuda/stages.cuh"
 #include "md/cuda/step_host.cuh"
 
-enum { MOST_GRAPHS = 64, MEASURED_LAUNCHES = 20, MEASURED_REPEATS = 11 };
+enum { MOST_GRAPHS = 64, EAGER = 40, MEASURED_LAUNCHES = 20, MEASURED_REPEATS = 11 };
 
 static tg_status status_of(const tg_device_step* p, cudaError_t error, const char* what) {
   return tg_cuda_status(error, p->md->device, what);
@@ -42,10 +42,12 @@ static tg_status join(tg_device_step* p) {
 static bool prunes_early(const tg_device_step* p) { return !tg_md_is_many(p->md); }
 
 /* after_update: the kernel ahead is one. */
-static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_update) {
+static tg_status queue_lists_alone(tg_device_step* p, unsigned char flags, bool after_update) {
   if (flags & TG_STEP_SEARCH) {
+    if (p->md->balanced) TG_TRY(tg_md_queue_tell_times(p->md));
     TG_TRY(tg_step_queue_share(p->md, &p->view));
     TG_TRY(tg_step_queue_keep(p->md, &p->view, p->md->stream));
+    if (p->md->balanced) TG_TRY(tg_md_queue_move_planes(p->md));
     TG_TRY(tg_md_queue_sort(p->md));
     TG_TRY(tg_md_queue_list(p->md));
     if (tg_md_is_many(p->md)) TG_TRY(tg_step_queue_homes(p->md, &p->view, &p->homes));
@@ -62,6 +64,19 @@ static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_
   return tg_md_queue_prune(p->md, after_update && prunes_early(p));
 }
 
+/* With marks around them, if they are timed: of a stretch the search and the first pruning. *marked
+ * says so. */
+static tg_status queue_lists(tg_device_step* p, unsigned char flags, bool after_update,
+                             bool* marked) {
+  const bool search = flags & TG_STEP_SEARCH, prune = flags & TG_STEP_PRUNE;
+  *marked = p->timed && (search || (prune && !p->pruning_marked));
+  if (!*marked) return queue_lists_alone(p, flags, after_update);
+  p->pruning_marked = p->pruning_marked || !search;
+  TG_TRY(tg_md_queue_mark(p->md, search ? TG_MD_MARK_SEARCH : TG_MD_MARK_PRUNE));
+  TG_TRY(queue_lists_alone(p, flags, false));
+  return tg_md_queue_mark(p->md, search ? TG_MD_MARK_SEARCHED : TG_MD_MARK_PRUNED);
+}
+
 /* Positions to other domains, where that is queued with the step. */
 static tg_status queue_exchange(tg_device_step* p) {
   return tg_md_is_staged(p->md) && tg_md_has_graphs(p->md) ? tg_md_queue_exchange(p->md) : TG_OK;
@@ -72,10 +87,14 @@ tg_status tg_step_queue_step(tg_device_step* p, const unsigned char* flags, int 
   const unsigned char now = flags[i], next = flags[i + 1];
   const bool energy = now & TG_STEP_ENERGY, frame = now & TG_STEP_FRAME;
   const cudaStream_t stream = p->md->stream;
-  TG_TRY(queue_lists(p, now, t->update));
+  bool marked = false;
+  TG_TRY(queue_lists(p, now, t->update, &marked));
   int launch = t->update ? TG_STEP_BEHIND_UPDATE : TG_STEP_ALONE;
   if (now & TG_STEP_PRUNE && prunes_early(p)) launch = TG_STEP_BEHIND_PRUNING;
-  if (now & TG_STEP_SEARCH || (now & TG_STEP_PRUNE && !prunes_early(p))) launch = TG_STEP_ALONE;
+  if (now & TG_STEP_SEARCH || (now & TG_STEP_PRUNE && !prunes_early(p)) || marked)
+    launch = TG_STEP_ALONE;
+  p->md->stamped = p->timed && p->place[i] >= 0;
+  p->md->views.place = p->md->stamped ? (uint32_t)p->place[i] : 0;
   TG_TRY(tg_step_queue_forces(p->md, &p->view, &p->homes, launch, energy, energy || frame));
   const bool early = !t->summing && !frame;
   if (t->summing) TG_TRY(join(p));
@@ -100,12 +119,15 @@ tg_status tg_step_queue_step(tg_device_step* p, const unsigned char* flags, int 
 }
 
 tg_status tg_step_queue_tail(tg_device_step* p, const tg_step_tail* t, int count) {
+  p->md->stamped = false;
   if (t->summing) TG_TRY(join(p));
+  if (p->timed) TG_TRY(tg_md_queue_end_times(p->md));
   return tg_step_queue_end(p->md, &p->view, p->md->stream, count);
 }
 
 static tg_status queue_stretch(tg_device_step* p, const unsigned char* flags, int count) {
   tg_step_tail t = {false, false};
+  p->pruning_marked = false;
   for (int i = 0; i < count; i++) TG_TRY(tg_step_queue_step(p, flags, i, &t));
   return tg_step_queue_tail(p, &t, count);
 }
@@ -133,6 +155,7 @@ static tg_status find_graph(tg_device_step* p, const unsigned char* flags, int c
                             const tg_step_graph** out) {
   std::string key((const char*)flags, (size_t)count + 1);
   key += p->md->turn == 0 ? 'e' : 'o';
+  if (p->timed) key += 't';
   for (const tg_step_graph& g : p->graphs)
     if (g.flags == key) {
       *out = &g;
@@ -149,6 +172,14 @@ static tg_status find_graph(tg_device_step* p, const unsigned char* flags, int c
   return TG_OK;
 }
 
+/* The second stretch, so that short runs have some timed steps, and then one in so many; while
+ * planes find their places, all. */
+static bool is_timed(const tg_device_step* step) {
+  const int every = step->time_every;
+  if (step->md->balanced && step->queued > 0 && step->queued < EAGER) return true;
+  return every > 0 && (step->queued == 1 || step->queued % every == every - 1);
+}
+
 /* All cards' graphs are ready before one is started: a card that waits for another in the middle of
  * a step must not wait for the host to prepare anything. */
 tg_status tg_device_step_queue(tg_device_step* step, const unsigned char* flags, int count) {
@@ -158,10 +189,12 @@ tg_status tg_device_step_queue(tg_device_step* step, const unsigned char* flags,
     return tg_fail(TG_ERR_INTERNAL, "%d steps to queue beside %lld stretches under way", count,
                    step->queued - step->collected);
   const int slot = (int)(step->queued % TG_DEVICE_IN_FLIGHT);
+  const bool timed = is_timed(step);
   int i = 0;
   for (tg_device_step* p = step; p; p = p->next) {
     TG_TRY(tg_md_select(p->md));
     const int turn = p->md->turn;
+    p->timed = timed && tg_times_choose(flags, count, p->place) > 0;
     TG_TRY(find_graph(p, flags, count, &graphs[i++]));
     tg_md_take_turn(p->md, tg_md_has_graphs(p->md) ? turn + count : turn);
     tg_step_draw_noise(p, step->next_step + 1, flags + 1, count);

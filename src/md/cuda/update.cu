@@ -323,6 +323,20 @@ static __global__ void __launch_bounds__(THREADS)
   move<ALONE, SCALE, SUMS, ENERGY>(v, s, share_of_one(s), s.first_block);
 }
 
+static __device__ __forceinline__ void stamp_block(const tg_md_views& views) {
+  __syncthreads();
+  if (threadIdx.x == 0) tg_md_stamp(views, TG_STAMP_UPDATE);
+}
+
+/* The same of a timed step. */
+static __global__ void __launch_bounds__(THREADS)
+    update_timed(const __grid_constant__ tg_md_views views,
+                 const __grid_constant__ tg_step_view s) {
+  tg_launch_next();
+  move<ALONE, false, false, false>(views.item[0], s, share_of_one(s), s.first_block);
+  stamp_block(views);
+}
+
 /* Blocks that are done, before this one. */
 static __device__ __forceinline__ uint32_t count_up(uint32_t* done) {
   uint32_t before;
@@ -335,7 +349,6 @@ static __device__ __forceinline__ uint32_t count_up(uint32_t* done) {
 
 /* The last block tells the other cards that all positions are sent. Each waits for the kernel
  * ahead, which reads what number the exchange has, even where it moved nothing. */
-template <bool STAMPED>
 static __device__ __forceinline__ void end_exchange(const tg_md_views& views) {
   const tg_md_peers_view& p = views.peers;
   tg_md_exchange* e = views.exchange;
@@ -343,7 +356,6 @@ static __device__ __forceinline__ void end_exchange(const tg_md_views& views) {
   if (threadIdx.x != 0) return;
   tg_launch_wait();
   if (count_up(&e->blocks_done) + 1 < gridDim.x * gridDim.z) return;
-  if (STAMPED) tg_md_stamp(views, TG_MD_STAMP_UPDATE);
   const uint64_t number = e->number[TG_MD_FLAG_X] + 1;
   for (uint32_t c = 0; c < p.card_count; c++)
     if (c != p.card) tg_md_raise(p, c, TG_MD_FLAG_X, number);
@@ -360,7 +372,8 @@ static __global__ void __launch_bounds__(THREADS)
   const tg_md_view& v = views.item[blockIdx.z];
   move<PUSHES, SCALE, SUMS, ENERGY>(v, s, share_of_home(views.grid, homes.item[blockIdx.z]),
                                     homes.first_block);
-  if (views.peers.card_count > 1) end_exchange<STAMPED>(views);
+  if (STAMPED) stamp_block(views);
+  if (views.peers.card_count > 1) end_exchange(views);
 }
 
 /* The same where an exchange follows, which begins when every block is done and so, as none ends
@@ -427,6 +440,8 @@ tg_status tg_step_queue_update(tg_device_md* md, const tg_step_view* s, const tg
     tg_md_take_turn(md, md->turn + 1);
     return TG_OK;
   }
+  if (version == 0 && md->stamped)
+    return tg_launch(md, update_timed, grid, THREADS, 0, md->stream, early, what, md->views, *s);
   return tg_launch(md, of_one[version], grid, THREADS, 0, md->stream, early, what,
                    md->views.item[0], *s);
 }

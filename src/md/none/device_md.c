@@ -51,3 +51,8 @@ tg_status tg_device_md_measure(tg_device_md* md, tg_device_md_stage stage, int l
   (void)md, (void)stage, (void)launches, (void)repeats, (void)microseconds;
   return missing();
 }
+
+tg_status tg_device_md_get_balance(const tg_device_md* md, tg_device_balance* out) {
+  (void)md, (void)out;
+  return missing();
+}

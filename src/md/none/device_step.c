@@ -70,8 +70,8 @@ tg_status tg_device_step_measure(tg_device_step* step, tg_device_step_stage stag
   return missing();
 }
 
-tg_status tg_device_step_time(tg_device_step* step, bool on) {
-  (void)step, (void)on;
+tg_status tg_device_step_time(tg_device_step* step, int every) {
+  (void)step, (void)every;
   return missing();
 }
 
