@@ -309,6 +309,8 @@ if [ -n "$cards" ]; then
   fi
   step md_gpu_domains 90 "$build/md_gpu_domains"
   step md_gpu_halo 120 "$build/md_gpu_halo"
+  step md_gpu_times 60 "$build/md_gpu_times"
+  step md_gpu_balance 90 "$build/md_gpu_balance"
   step md_cards_runs 120 tests/md/cards.sh "$build/throng"
   grep -E 'FAILED|passed|interrupted|processing|kernels' "$out/md_cards_runs.log"
   step bench_md_domains 60 "$build/throng" bench md --pe 1,2,4,8 --replicate 2x2x2 --repeats 7
