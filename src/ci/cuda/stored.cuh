@@ -66,7 +66,7 @@ struct tg_ci_device_stored {
   bool half, coded;
   stored_matrix m;
   stored_tally tally;
-  double* packed;   /* [TG_CI_DEVICE_STORED_WIDTH, dimension] numbers of a state side by side */
+  double* packed;   /* [TG_CI_DEVICE_STORED_WIDTH / 2, dimension, 2] vectors of a product */
   long long* fixed; /* half: [dimension] what is added to other rows */
   double* largest;  /* half: [1] */
   int multiprocessors;

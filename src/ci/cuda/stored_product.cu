@@ -13,12 +13,12 @@ enum {
   PACK_THREADS = 256
 };
 
-/* From a slice's elements and x to y: a block takes WARPS / parts slices at a time. x: [dimension],
- * numbers of K vectors side by side. */
+/* From a slice's elements and x to y: a block takes WARPS / parts slices at a time. x: planes of
+ * two vectors (load_lanes), of k <= K in use. */
 template <int K, class STEP, class AMOUNT>
 static __global__ void __launch_bounds__(PRODUCT_THREADS, PRODUCT_BLOCKS)
-    multiply(const __grid_constant__ stored_matrix m, const double* __restrict__ x, int k,
-             double* __restrict__ y, size_t ldy) {
+    multiply(const __grid_constant__ stored_matrix m, const double* __restrict__ x, size_t plane,
+             int k, double* __restrict__ y, size_t ldy) {
   extern __shared__ double table[]; /* values; then sums of parts: [WARPS, K, 32] */
   double* const parts_sums = table + m.value_count;
   for (uint32_t v = threadIdx.x; v < m.value_count; v += PRODUCT_THREADS) table[v] = m.values[v];
@@ -30,6 +30,7 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS, PRODUCT_BLOCKS)
     const uint64_t slice = first + warp / parts;
     row_sums<K> sums;
     sums.x = x;
+    sums.plane = plane;
 #pragma unroll
     for (int v = 0; v < K; v++) sums.sum[v] = 0;
     if (slice < m.slices) add_part<STEP, AMOUNT>(&m, slice, (int)part, lane, table, &sums);
@@ -48,7 +49,7 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS, PRODUCT_BLOCKS)
     const uint64_t place = slice * STORED_LANES + lane;
     if (part != 0 || place >= m.rows) continue;
     const uint64_t row = m.row_of ? m.row_of[place] : place;
-    const lanes_of<K> here = load_lanes<K>(x, (int32_t)(m.first + row));
+    const lanes_of<K> here = load_lanes<K>(x, plane, (int32_t)(m.first + row));
     const double d = m.diagonal[row];
 #pragma unroll
     for (int v = 0; v < K; v++)
@@ -56,15 +57,17 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS, PRODUCT_BLOCKS)
   }
 }
 
-/* Vectors side by side; those behind the k-th are zeros. */
+/* Two vectors side by side, those behind the k-th zeros; K / 2 such planes. */
 template <int K>
 static __global__ void __launch_bounds__(PACK_THREADS)
     pack(uint64_t dimension, int k, const double* __restrict__ x, size_t ldx,
-         double* __restrict__ packed) {
+         double2* __restrict__ packed) {
   const uint64_t n = (uint64_t)blockIdx.x * PACK_THREADS + threadIdx.x;
   if (n >= dimension) return;
 #pragma unroll
-  for (int v = 0; v < K; v++) packed[n * K + v] = v < k ? x[(size_t)v * ldx + n] : 0;
+  for (int v = 0; v < K; v += 2)
+    packed[(v / 2) * dimension + n] =
+        make_double2(x[(size_t)v * ldx + n], v + 1 < k ? x[(size_t)(v + 1) * ldx + n] : 0);
 }
 
 /* ---- half of a matrix ---- */
@@ -154,7 +157,8 @@ static tg_status run(tg_ci_device_stored* s, const double* x, int k, double* y, 
   size_t shared;
   unsigned blocks;
   TG_TRY(launch_shape(s, multiply<K, STEP, AMOUNT>, K, &shared, &blocks));
-  multiply<K, STEP, AMOUNT><<<blocks, PRODUCT_THREADS, shared, s->stream>>>(s->m, x, k, y, ldy);
+  multiply<K, STEP, AMOUNT>
+      <<<blocks, PRODUCT_THREADS, shared, s->stream>>>(s->m, x, (size_t)s->dimension, k, y, ldy);
   return stored_queued(s, "a product of the stored matrix");
 }
 
@@ -209,11 +213,11 @@ tg_status tg_ci_device_stored_apply(tg_ci_device_stored* s, int k, const double*
       TG_TRY(run_kinds<1>(s, from, 1, to, ldy));
     } else if (count == 2) {
       pack<2><<<blocks_for(s->dimension), PACK_THREADS, 0, s->stream>>>(s->dimension, 2, from, ldx,
-                                                                        s->packed);
+                                                                        (double2*)s->packed);
       TG_TRY(run_kinds<2>(s, s->packed, 2, to, ldy));
     } else {
       pack<4><<<blocks_for(s->dimension), PACK_THREADS, 0, s->stream>>>(s->dimension, count, from,
-                                                                        ldx, s->packed);
+                                                                        ldx, (double2*)s->packed);
       TG_TRY(run_kinds<4>(s, s->packed, count, to, ldy));
     }
     v += count;

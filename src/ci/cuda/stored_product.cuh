@@ -32,16 +32,20 @@ struct lanes_of {
   double v[K];
 };
 
+/** x: of one vector; of K, planes of two vectors side by side, `plane` states each: gathers of 16
+ * bytes meet in all banks of the cache, where of 32 bytes each half would meet in every other one.
+ */
 template <int K>
-static __device__ __forceinline__ lanes_of<K> load_lanes(const double* x, int32_t column) {
+static __device__ __forceinline__ lanes_of<K> load_lanes(const double* x, size_t plane,
+                                                         int32_t column) {
   lanes_of<K> out;
   if (K == 1) {
     out.v[0] = __ldg(x + column);
   } else {
-    const double2* at = (const double2*)x + (size_t)column * (K / 2);
+    const double2* at = (const double2*)x + column;
 #pragma unroll
     for (int k = 0; k < K / 2; k++) {
-      const double2 two = __ldg(at + k);
+      const double2 two = __ldg(at + k * plane);
       out.v[2 * k] = two.x;
       out.v[2 * k + 1] = two.y;
     }
@@ -53,10 +57,11 @@ static __device__ __forceinline__ lanes_of<K> load_lanes(const double* x, int32_
 template <int K>
 struct row_sums {
   const double* x;
+  size_t plane;
   double sum[K];
 
   __device__ __forceinline__ void add(int32_t column, double value) {
-    const lanes_of<K> here = load_lanes<K>(x, column);
+    const lanes_of<K> here = load_lanes<K>(x, plane, column);
 #pragma unroll
     for (int k = 0; k < K; k++) sum[k] = fma(value, here.v[k], sum[k]);
   }
