@@ -8,16 +8,21 @@
 
 #include "base/memory.h"
 
-enum { LANES = 32, MINUS = 0x8000 };
+enum {
+  LANES = TG_CI_SHEET_LANES,
+  UNIT = TG_CI_SHEET_UNIT,
+  MINUS = 0x8000,
+  FEW = 1 << 16 /* jumps that one thread sorts before others are awake */
+};
 
 /* What is made of one tile, in numbers of its own. */
 typedef struct part {
   tg_ci_sheet* sheets;
   tg_ci_chunk* chunks;
-  uint8_t* units;
+  uint32_t *units, *masks;
   uint32_t *groups, *words, *operators; /* groups: where each begins, in 32 words */
   size_t sheet_count, chunk_count, unit_count, group_count, word_count, operator_count;
-  size_t sheet_room, chunk_room, unit_room, group_room, word_room, operator_room;
+  size_t sheet_room, chunk_room, unit_room, mask_room, group_room, word_room, operator_room;
 } part;
 
 /* What a thread works in. */
@@ -26,12 +31,14 @@ typedef struct bench {
   uint32_t* cursor; /* [strings of a tile] next jump */
   uint32_t* count;  /* [strings of a tile] jumps in the chunk */
   uint32_t* order;  /* [strings of a tile] many jumps first */
+  uint32_t* masks;  /* [units of a source, 32] of the sheet */
+  uint16_t* first;  /* [units of a source, 32] place of a lane's first number */
 } bench;
 
 enum { NOWHERE = UINT16_MAX };
 
 uint32_t tg_ci_sheet_room(uint64_t strings) {
-  return strings <= 1024 ? 7168 : strings <= 4096 ? 8704 : 14336;
+  return strings <= 1024 ? 4864 : strings <= 4096 ? 8704 : 14336;
 }
 
 int tg_ci_sheet_threads(void) {
@@ -46,6 +53,7 @@ static void part_free(part* p) {
   TG_FREE(p->sheets);
   TG_FREE(p->chunks);
   TG_FREE(p->units);
+  TG_FREE(p->masks);
   TG_FREE(p->groups);
   TG_FREE(p->words);
   TG_FREE(p->operators);
@@ -57,6 +65,7 @@ void tg_ci_sheets_free(tg_ci_sheets* s) {
   TG_FREE(s->sheets);
   TG_FREE(s->chunks);
   TG_FREE(s->units);
+  TG_FREE(s->masks);
   TG_FREE(s->group_begin);
   TG_FREE(s->words);
   TG_FREE(s->operators);
@@ -64,8 +73,19 @@ void tg_ci_sheets_free(tg_ci_sheets* s) {
 }
 
 uint64_t tg_ci_sheets_bytes(const tg_ci_fly* fly) {
-  const uint64_t jumps = fly->jumps[1].count, links = fly->jumps[1].class_count * 64;
-  return 5 * jumps + links * (sizeof(tg_ci_sheet) + 8 * sizeof(tg_ci_chunk) + 256);
+  const tg_ci_jumps* j = &fly->jumps[1];
+  uint64_t bytes = 5 * j->count;
+  for (size_t c = 0; c < j->class_count; c++)
+    for (size_t l = 0; l < j->targets[c].link_count; l++) {
+      const tg_ci_link* link = &j->targets[c].links[l];
+      const tg_ci_class* classes = fly->space->strings[1].classes;
+      const uint64_t units = classes[link->source].count / UNIT + 1;
+      const uint64_t sheets = (link->operator_count / TG_CI_SHEET_OPERATORS + 1) *
+                              (classes[c].count / TG_CI_TILE_MOST + 1);
+      bytes += sheets * (sizeof(tg_ci_sheet) + 4 * sizeof(tg_ci_chunk) + 256 +
+                         units * (1 + LANES) * sizeof(uint32_t));
+    }
+  return bytes;
 }
 
 /* The strings of a tile, those with many jumps first and otherwise in their order. Returns how many
@@ -85,11 +105,92 @@ static size_t sort_by_count(bench* w, size_t strings) {
   return some;
 }
 
-/* One chunk: which jumps from its columns lead where. */
-static tg_status add_chunk(const tg_ci_target* t, const tg_ci_tile* tile, const tg_ci_sheet* sheet,
-                           const uint32_t* begin, uint32_t number, bench* w, part* p) {
-  const uint32_t start = number * sheet->width, end = start + sheet->width;
-  const uint32_t empty = tile->room - 1, stride = sheet->width + TG_CI_SHEET_PAD;
+/* The lane and the bit of V of an operator's number in the sheet and a column. */
+static uint32_t lane_of(uint32_t place, uint32_t column) { return column % 8 * 4 + place % 8 / 2; }
+static uint32_t bit_of(uint32_t place, uint32_t column) {
+  return place / 8 * 4 + column % UNIT / 8 * 2 + place % 2;
+}
+
+/* Which numbers of V the jumps to a tile need. */
+static void mark_needed(const tg_ci_target* t, const tg_ci_tile* tile, const uint32_t* begin,
+                        uint32_t columns, bench* w) {
+  const size_t units = (columns + UNIT - 1) / UNIT;
+  memset(w->masks, 0, units * LANES * sizeof *w->masks);
+  for (uint32_t e = begin[0]; e < begin[tile->count]; e++) {
+    const uint32_t place = w->place[t->code[e] >> 1], column = t->from[e];
+    if (place == NOWHERE) continue;
+    w->masks[column / UNIT * LANES + lane_of(place, column)] |= 1u << bit_of(place, column);
+  }
+}
+
+static uint32_t count_unit(const uint32_t* masks) {
+  uint32_t count = 0;
+  for (size_t k = 0; k < LANES; k++) count += (uint32_t)__builtin_popcount(masks[k]);
+  return count;
+}
+
+/* The units of a chunk from number `unit` on: as many as have room, and no more than make all
+ * chunks about as large. */
+static tg_status add_units(const tg_ci_tile* tile, uint32_t unit, uint32_t units, uint32_t aim,
+                           bench* w, part* p, tg_ci_chunk* chunk) {
+  uint32_t used = 0;
+  *chunk = (tg_ci_chunk){
+      .groups = (uint32_t)p->group_count, .units = (uint32_t)p->unit_count, .column = unit * UNIT};
+  for (; unit < units && used < aim; unit++, chunk->unit_count++) {
+    const uint32_t* masks = w->masks + (size_t)unit * LANES;
+    const uint32_t count = count_unit(masks);
+    if (used + count > tile->room - 1) break;
+    TG_TRY(TG_RESERVE(p->unit_count + 1, "parts of sheets", &p->units, &p->unit_room));
+    TG_TRY(TG_RESERVE((p->unit_count + 1) * LANES, "parts of sheets", &p->masks, &p->mask_room));
+    memcpy(p->masks + p->unit_count * LANES, masks, LANES * sizeof *masks);
+    uint32_t* word = &p->units[p->unit_count++];
+    *word = used << 8;
+    for (size_t k = 0; k < LANES; k++) {
+      w->first[(size_t)unit * LANES + k] = (uint16_t)used;
+      used += (uint32_t)__builtin_popcount(masks[k]);
+      for (uint32_t o = 0; o < 8; o++)
+        if (masks[k] >> 4 * o & 15) *word |= 1u << o;
+    }
+  }
+  return TG_OK;
+}
+
+static uint32_t jump_of(const bench* w, uint32_t place, uint32_t column, bool minus) {
+  const size_t at = (size_t)column / UNIT * LANES + lane_of(place, column);
+  const uint32_t below = w->masks[at] & ((1u << bit_of(place, column)) - 1);
+  return (w->first[at] + (uint32_t)__builtin_popcount(below)) | (minus ? MINUS : 0);
+}
+
+/* The words of 32 strings that follow each other in the order, of `some`. */
+static tg_status add_group(const tg_ci_target* t, const tg_ci_tile* tile, const uint32_t* begin,
+                           uint32_t end, size_t g, size_t some, bench* w, part* p) {
+  const uint32_t empty = tile->room - 1, lines = 1 + w->count[w->order[g]] / 2;
+  TG_TRY(TG_RESERVE(p->word_count + lines * LANES, "jumps", &p->words, &p->word_room));
+  uint32_t* words = p->words + p->word_count;
+  p->groups[p->group_count++] = (uint32_t)(p->word_count / LANES);
+  p->word_count += lines * LANES;
+  for (size_t k = 0; k < lines * LANES; k++)
+    words[k] = empty << 16 | (k < LANES ? tile->count : empty);
+  for (size_t k = 0; k < LANES && g + k < some; k++) {
+    const uint32_t r = w->order[g + k];
+    uint32_t half = 1; /* the first half word is the string's number */
+    words[k] = empty << 16 | r;
+    for (; w->cursor[r] < begin[r + 1] && t->from[w->cursor[r]] < end; w->cursor[r]++) {
+      const uint32_t e = w->cursor[r], place = w->place[t->code[e] >> 1];
+      if (place == NOWHERE) continue;
+      const uint32_t jump = jump_of(w, place, t->from[e], t->code[e] & 1);
+      uint32_t* word = &words[half / 2 * LANES + k];
+      *word = half & 1 ? (*word & 0xffff) | jump << 16 : (*word & 0xffff0000u) | jump;
+      half++;
+    }
+  }
+  return TG_OK;
+}
+
+/* Which jumps from a chunk's columns lead where. */
+static tg_status add_chunk(const tg_ci_target* t, const tg_ci_tile* tile, const uint32_t* begin,
+                           tg_ci_chunk* chunk, bench* w, part* p) {
+  const uint32_t end = chunk->column + chunk->unit_count * UNIT;
   for (uint32_t r = 0; r < tile->count; r++) {
     w->count[r] = 0;
     for (uint32_t e = w->cursor[r]; e < begin[r + 1] && t->from[e] < end; e++)
@@ -99,52 +200,32 @@ static tg_status add_chunk(const tg_ci_target* t, const tg_ci_tile* tile, const 
                      "more than 255 jumps to a string from a few others; use --storage stored");
   }
   const size_t some = sort_by_count(w, tile->count);
-  const size_t units = sheet->width / TG_CI_SHEET_UNIT;
-  TG_TRY(TG_RESERVE(p->chunk_count + 1, "parts of sheets", &p->chunks, &p->chunk_room));
-  TG_TRY(TG_RESERVE(p->unit_count + units, "parts of sheets", &p->units, &p->unit_room));
-  tg_ci_chunk* chunk = &p->chunks[p->chunk_count++];
-  uint8_t* unit = p->units + p->unit_count;
-  *chunk = (tg_ci_chunk){.groups = (uint32_t)p->group_count,
-                         .group_count = (uint32_t)((some + LANES - 1) / LANES),
-                         .units = (uint32_t)p->unit_count};
-  memset(unit, 0, units);
-  p->unit_count += units;
+  chunk->group_count = (uint32_t)((some + LANES - 1) / LANES);
   TG_TRY(TG_RESERVE(p->group_count + chunk->group_count, "groups", &p->groups, &p->group_room));
-  for (size_t g = 0; g < some; g += LANES) {
-    const uint32_t lines = 1 + w->count[w->order[g]] / 2;
-    TG_TRY(TG_RESERVE(p->word_count + lines * LANES, "jumps", &p->words, &p->word_room));
-    uint32_t* words = p->words + p->word_count;
-    p->groups[p->group_count++] = (uint32_t)(p->word_count / LANES);
-    p->word_count += lines * LANES;
-    for (size_t k = 0; k < lines * LANES; k++)
-      words[k] = empty << 16 | (k < LANES ? tile->count : empty);
-    for (size_t k = 0; k < LANES && g + k < some; k++) {
-      const uint32_t r = w->order[g + k];
-      uint32_t half = 1; /* the first half word is the string's number */
-      words[k] = empty << 16 | r;
-      for (; w->cursor[r] < begin[r + 1] && t->from[w->cursor[r]] < end; w->cursor[r]++) {
-        const uint32_t e = w->cursor[r], place = w->place[t->code[e] >> 1];
-        if (place == NOWHERE) continue;
-        const uint32_t column = t->from[e] - start;
-        const uint32_t jump = (place * stride + column) | (t->code[e] & 1 ? MINUS : 0);
-        uint32_t* word = &words[half / 2 * LANES + k];
-        *word = half & 1 ? (*word & 0xffff) | jump << 16 : (*word & 0xffff0000u) | jump;
-        half++;
-        unit[column / TG_CI_SHEET_UNIT] |= (uint8_t)(1u << place / 8);
-      }
-    }
-  }
+  for (size_t g = 0; g < some; g += LANES) TG_TRY(add_group(t, tile, begin, end, g, some, w, p));
   for (uint32_t r = 0; r < tile->count; r++) /* those of other sheets */
     while (w->cursor[r] < begin[r + 1] && t->from[w->cursor[r]] < end) w->cursor[r]++;
+  TG_TRY(TG_RESERVE(p->chunk_count + 1, "parts of sheets", &p->chunks, &p->chunk_room));
+  p->chunks[p->chunk_count++] = *chunk;
   return TG_OK;
 }
 
-/* So many chunks that V has room, all about as wide. */
-static uint32_t width_of(uint32_t room, uint32_t operators, uint32_t columns) {
-  const uint32_t high = (operators + 7) / 8 * 8, unit = TG_CI_SHEET_UNIT;
-  const uint32_t widest = ((room - 1) / high - TG_CI_SHEET_PAD) / unit * unit;
-  const uint32_t chunks = (columns + widest - 1) / widest;
-  return ((columns + chunks - 1) / chunks + unit - 1) / unit * unit;
+static tg_status add_chunks(const tg_ci_target* t, const tg_ci_tile* tile, const uint32_t* begin,
+                            tg_ci_sheet* sheet, bench* w, part* p) {
+  const uint32_t units = (sheet->columns + UNIT - 1) / UNIT, room = tile->room - 1;
+  uint32_t total = 0;
+  mark_needed(t, tile, begin, sheet->columns, w);
+  for (uint32_t u = 0; u < units; u++) total += count_unit(w->masks + (size_t)u * LANES);
+  const uint32_t chunks = (total + room - 1) / room,
+                 aim = chunks ? (total + chunks - 1) / chunks : 1;
+  for (uint32_t u = 0; u < units;) {
+    tg_ci_chunk chunk;
+    TG_TRY(add_units(tile, u, units, aim, w, p, &chunk));
+    TG_TRY(add_chunk(t, tile, begin, &chunk, w, p));
+    u += chunk.unit_count;
+    sheet->chunk_count++;
+  }
+  return TG_OK;
 }
 
 static tg_status add_link(const tg_ci_fly* f, const tg_ci_target* t, const tg_ci_link* link,
@@ -164,19 +245,16 @@ static tg_status add_link(const tg_ci_fly* f, const tg_ci_target* t, const tg_ci
     *sheet = (tg_ci_sheet){.source = link->source,
                            .channel = link->channel,
                            .columns = columns,
-                           .width = width_of(tile->room, (uint32_t)(end - first), columns),
                            .chunks = (uint32_t)p->chunk_count,
                            .operators = (uint32_t)p->operator_count,
                            .operator_count = (uint32_t)(end - first)};
-    sheet->chunk_count = (columns + sheet->width - 1) / sheet->width;
     for (size_t o = 0; o < all; o++) w->place[o] = NOWHERE;
     for (size_t o = first; o < end; o++) {
       w->place[t->op[link->operators + o]] = (uint16_t)(o - first);
       p->operators[p->operator_count++] = t->op[link->operators + o];
     }
     memcpy(w->cursor, begin, tile->count * sizeof *begin);
-    const tg_ci_sheet now = *sheet;
-    for (uint32_t c = 0; c < now.chunk_count; c++) TG_TRY(add_chunk(t, tile, &now, begin, c, w, p));
+    TG_TRY(add_chunks(t, tile, begin, sheet, w, p));
   }
   return TG_OK;
 }
@@ -186,7 +264,11 @@ static tg_status make_part(const tg_ci_fly* f, const tg_ci_tile* tile, part* p) 
   bench w = {0};
   const tg_ci_target* t = &f->jumps[1].targets[tile->target];
   const tg_ci_jumps* j = &f->jumps[1];
-  size_t most = 0;
+  size_t most = 0, columns = 0;
+  for (size_t l = 0; l < t->link_count; l++) {
+    const size_t here = (size_t)f->space->strings[1].classes[t->links[l].source].count;
+    if (here > columns) columns = here;
+  }
   for (size_t c = 0; c < j->channel_count; c++)
     if (j->channel_begin[c + 1] - j->channel_begin[c] > most)
       most = j->channel_begin[c + 1] - j->channel_begin[c];
@@ -194,6 +276,8 @@ static tg_status make_part(const tg_ci_fly* f, const tg_ci_tile* tile, part* p) 
   TG_TRY_GOTO(TG_ALLOCATE((size_t)tile->count + 1, "strings", &w.cursor), done);
   TG_TRY_GOTO(TG_ALLOCATE((size_t)tile->count + 1, "strings", &w.count), done);
   TG_TRY_GOTO(TG_ALLOCATE((size_t)tile->count + 1, "strings", &w.order), done);
+  TG_TRY_GOTO(TG_ALLOCATE((columns / UNIT + 1) * LANES, "strings", &w.masks), done);
+  TG_TRY_GOTO(TG_ALLOCATE((columns / UNIT + 1) * LANES, "strings", &w.first), done);
   for (size_t l = 0; l < t->link_count; l++)
     TG_TRY_GOTO(add_link(f, t, &t->links[l], tile, &w, p), done);
 done:
@@ -201,6 +285,8 @@ done:
   TG_FREE(w.cursor);
   TG_FREE(w.count);
   TG_FREE(w.order);
+  TG_FREE(w.masks);
+  TG_FREE(w.first);
   return status;
 }
 
@@ -246,6 +332,7 @@ static tg_status join(const part* parts, tg_ci_sheets* s) {
   TG_TRY(TG_ALLOCATE(s->sheet_count, "sheets", &s->sheets));
   TG_TRY(TG_ALLOCATE(s->chunk_count, "sheets", &s->chunks));
   TG_TRY(TG_ALLOCATE(s->unit_count, "sheets", &s->units));
+  TG_TRY(TG_ALLOCATE(s->unit_count * LANES, "sheets", &s->masks));
   TG_TRY(TG_ALLOCATE(s->group_count + 1, "sheets", &s->group_begin));
   TG_TRY(TG_ALLOCATE(s->word_count, "sheets", &s->words));
   TG_TRY(TG_ALLOCATE(s->operator_count, "sheets", &s->operators));
@@ -266,7 +353,10 @@ static tg_status join(const part* parts, tg_ci_sheets* s) {
     }
     for (size_t n = 0; n < p->group_count; n++)
       s->group_begin[group + n] = p->groups[n] + (uint32_t)(word / LANES);
-    if (p->unit_count) memcpy(s->units + unit, p->units, p->unit_count);
+    if (p->unit_count) {
+      memcpy(s->units + unit, p->units, p->unit_count * sizeof *p->units);
+      memcpy(s->masks + unit * LANES, p->masks, p->unit_count * LANES * sizeof *p->masks);
+    }
     if (p->word_count) memcpy(s->words + word, p->words, p->word_count * sizeof *p->words);
     if (p->operator_count)
       memcpy(s->operators + operator_, p->operators, p->operator_count * sizeof *p->operators);
@@ -289,7 +379,7 @@ tg_status tg_ci_sheets_make(const tg_ci_fly* fly, const bool* wanted, int thread
   bool failed = false;
   TG_TRY_GOTO(make_tiles(fly, wanted, &s), done);
   TG_TRY_GOTO(TG_ALLOCATE(s.tile_count, "sheets", &parts), done);
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (fly->jumps[1].count > FEW)
   for (size_t t = 0; t < s.tile_count; t++)
     if (make_part(fly, &s.tiles[t], &parts[t]) != TG_OK) {
 #pragma omp atomic write
@@ -310,127 +400,5 @@ done:
   else
     *out = s;
   (void)threads;
-  return status;
-}
-
-void tg_ci_steps_free(tg_ci_steps* s) {
-  TG_FREE(s->base);
-  TG_FREE(s->begin);
-  TG_FREE(s->from);
-  TG_FREE(s->code);
-  TG_FREE(s->row);
-  *s = (tg_ci_steps){0};
-}
-
-tg_status tg_ci_steps_make(const tg_ci_fly* fly, const bool* wanted, tg_ci_steps* out) {
-  tg_status status = TG_OK;
-  tg_ci_steps s = {0};
-  const tg_ci_jumps* j = &fly->jumps[0];
-  const tg_ci_strings* strings = &fly->space->strings[0];
-  for (size_t c = 0; c < j->class_count; c++) {
-    const tg_ci_target* t = &j->targets[c];
-    if (!wanted[c]) continue;
-    s.begin_count += (size_t)strings->classes[c].count * (t->link_count + 1);
-    for (size_t l = 0; l < t->link_count; l++) s.count += t->links[l].count;
-  }
-  s.class_count = j->class_count;
-  if (s.count > UINT32_MAX || s.begin_count > UINT32_MAX)
-    return tg_fail(TG_ERR_MACHINE, "too many jumps for the tables of a GPU; truncate the space");
-  TG_TRY_GOTO(TG_ALLOCATE(j->class_count, "jumps", &s.base), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.begin_count, "jumps", &s.begin), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.from), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.code), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.row), failed);
-  uint32_t at = 0, begin = 0;
-  for (size_t c = 0; c < j->class_count; c++) {
-    const tg_ci_target* t = &j->targets[c];
-    s.base[c] = begin;
-    for (size_t r = 0; wanted[c] && r < strings->classes[c].count; r++) {
-      for (size_t l = 0; l < t->link_count; l++) {
-        const tg_ci_link* link = &t->links[l];
-        s.begin[begin++] = at;
-        for (uint32_t e = t->begin[link->rows + r]; e < t->begin[link->rows + r + 1]; e++, at++) {
-          const size_t row = fly->row_begin[j->channel_begin[link->channel] + (t->code[e] >> 1)];
-          if (row > INT32_MAX) {
-            status = tg_fail(TG_ERR_MACHINE, "too many elements between the species for a GPU");
-            goto failed;
-          }
-          s.from[at] = t->from[e];
-          s.code[at] = t->code[e];
-          s.row[at] = (uint32_t)row | t->code[e] << 31;
-        }
-      }
-      s.begin[begin++] = at;
-    }
-  }
-  *out = s;
-  return TG_OK;
-failed:
-  tg_ci_steps_free(&s);
-  return status;
-}
-
-void tg_ci_sheet_pairs_free(tg_ci_sheet_pairs* p) {
-  TG_FREE(p->begin);
-  TG_FREE(p->pairs);
-  *p = (tg_ci_sheet_pairs){0};
-}
-
-static tg_status add_pair(tg_ci_sheet_pairs* p, tg_ci_sheet_pair pair) {
-  TG_TRY(TG_RESERVE(p->count + 1, "pairs of links", &p->pairs, &p->room));
-  p->pairs[p->count++] = pair;
-  return TG_OK;
-}
-
-/* A sheet of B with the links of A of its channel. */
-static tg_status add_pairs(const tg_ci_fly* f, const tg_ci_block* block, const tg_ci_sheet* sheet,
-                           uint32_t number, tg_ci_sheet_pairs* p) {
-  const tg_ci_space* space = f->space;
-  const tg_ci_target* t = &f->jumps[0].targets[block->a];
-  size_t first;
-  const size_t count = tg_ci_links_of(t, sheet->channel, &first);
-  const size_t same = tg_ci_space_block(space, block->a, sheet->source);
-  bool still = sheet->channel == tg_ci_channel_still(&f->jumps[0]) && f->fields[1].rows > 1 &&
-               same != SIZE_MAX;
-  for (size_t l = first; l < first + count; l++) {
-    const size_t from = tg_ci_space_block(space, t->links[l].source, sheet->source);
-    if (from == SIZE_MAX) continue;
-    const bool too = still && from == same;
-    if (too) still = false;
-    TG_TRY(add_pair(p, (tg_ci_sheet_pair){.offset = space->blocks[from].offset,
-                                          .link = (uint32_t)l,
-                                          .sheet = number,
-                                          .still = too}));
-  }
-  if (!still) return TG_OK;
-  return add_pair(
-      p,
-      (tg_ci_sheet_pair){
-          .offset = space->blocks[same].offset, .link = UINT32_MAX, .sheet = number, .still = 1});
-}
-
-tg_status tg_ci_sheet_pairs_make(const tg_ci_fly* fly, const tg_ci_sheets* sheets,
-                                 const bool* wanted, tg_ci_sheet_pairs* out) {
-  tg_status status = TG_OK;
-  tg_ci_sheet_pairs p = {0};
-  const tg_ci_space* space = fly->space;
-  TG_TRY(TG_ALLOCATE(space->block_count + 1, "pairs of links", &p.begin));
-  for (size_t n = 0; n < space->block_count; n++) {
-    const tg_ci_block* block = &space->blocks[n];
-    if (wanted[n]) {
-      const tg_ci_tile* tile = &sheets->tiles[sheets->tile_begin[block->b]];
-      for (uint32_t s = 0; s < tile->sheet_count; s++)
-        TG_TRY_GOTO(add_pairs(fly, block, &sheets->sheets[tile->sheets + s], s, &p), failed);
-    }
-    if (p.count > UINT32_MAX) {
-      status = tg_fail(TG_ERR_MACHINE, "too many pairs of links for a GPU; use --storage stored");
-      goto failed;
-    }
-    p.begin[n + 1] = (uint32_t)p.count;
-  }
-  *out = p;
-  return TG_OK;
-failed:
-  tg_ci_sheet_pairs_free(&p);
   return status;
 }

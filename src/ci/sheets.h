@@ -6,20 +6,23 @@
  *
  *   V[b, j] = sum over k of phase_k w(a_k, b) x[i_k, j]
  *
- * of all operators b of the link and a chunk of the source's strings j, as many as its memory
- * holds; then y[i', j'] += sum over jumps b: j -> j' of phase V[b, j]. A *sheet* is a link of B cut
- * into such chunks: which V an element of y needs. At most 64 operators are in a sheet, links with
- * more have several; large classes of j' are cut into *tiles*, whose sheets are the same but for
- * j'.
+ * of all operators b of the link and a chunk of the source's strings j, and keeps the numbers that
+ * some jump needs, as many as its memory holds; then y[i', j'] += sum over jumps b: j -> j' of
+ * phase V[b, j]. A *sheet* is a link of B cut into such chunks: which V an element of y needs. At
+ * most 64 operators are in a sheet, links with more have several; large classes of j' are cut into
+ * *tiles*, whose sheets are the same but for j'.
+ *
+ * A *unit* is 16 columns j of V, made by the 32 lanes of a warp eight operators at a time. Lane l
+ * makes columns l / 4 and l / 4 + 8 and, of each eight operators, 2 (l % 4) and the next one: bit 4
+ * o + 2 h + p of its mask tells whether a jump needs operator 8 o + 2 (l % 4) + p and column l / 4
+ * + 8 h. Numbers that are needed have the *places* of the chunk one after the other: unit by unit,
+ * of a unit lane by lane, of a lane in the order of the bits.
  *
  * Jumps of a chunk are sorted by j', strings j' with many jumps first, 32 strings side by side: a
  * *group*. Its words are [1 + most / 2, 32]: in the first one the string's number in the tile (16
  * bits; the tile's count: none) and the first jump, in each of the others two jumps. A jump is the
- * place of its V (operator * (width + 2) + column, 15 bits) and, in the highest bit, its sign.
- * Empty places are the last one of the tile's room, which holds a zero.
- *
- * A *unit* is 8 operators x 16 columns, what a tensor instruction makes; a bit tells whether any
- * jump needs it. */
+ * place of its V (15 bits) and, in the highest bit, its sign. Empty places are the last one of the
+ * tile's room, which holds a zero. */
 #ifndef TG_CI_SHEETS_H
 #define TG_CI_SHEETS_H
 
@@ -27,28 +30,28 @@
 
 enum {
   TG_CI_SHEET_OPERATORS = 64,
-  TG_CI_SHEET_UNIT = 16,  /* columns; widths are multiples */
-  TG_CI_SHEET_PAD = 2,    /* so that neither writing nor reading V has all banks' conflicts */
+  TG_CI_SHEET_UNIT = 16, /* columns */
+  TG_CI_SHEET_LANES = 32,
   TG_CI_TILE_MOST = 12288 /* strings */
 };
 
 typedef struct tg_ci_sheet {
   uint32_t source, channel;
   uint32_t columns; /* strings of the source */
-  uint32_t width;   /* of a chunk */
   uint32_t chunks, chunk_count;
   uint32_t operators, operator_count; /* in tg_ci_sheets::operators */
 } tg_ci_sheet;
 
 typedef struct tg_ci_chunk {
   uint32_t groups, group_count; /* in tg_ci_sheets::group_begin */
-  uint32_t units;               /* in tg_ci_sheets::units, [width / 16] bits of operators / 8 */
+  uint32_t units, unit_count;   /* in tg_ci_sheets::units */
+  uint32_t column;              /* the first */
 } tg_ci_chunk;
 
 typedef struct tg_ci_tile {
   uint32_t target;       /* class */
   uint32_t first, count; /* its strings */
-  uint32_t room;         /* numbers V may have */
+  uint32_t room;         /* numbers V may keep, and a zero */
   uint32_t sheets, sheet_count;
 } tg_ci_tile;
 
@@ -57,14 +60,15 @@ typedef struct tg_ci_sheets {
   tg_ci_tile* tiles;
   tg_ci_sheet* sheets; /* in the order of the class's links, the same for all its tiles */
   tg_ci_chunk* chunks;
-  uint8_t* units;
+  uint32_t* units; /* 8 bits: which eights of operators are needed; above them the first place */
+  uint32_t* masks; /* [units, 32] */
   uint32_t* group_begin; /* [groups + 1] in 32 words */
   uint32_t* words;
   uint32_t* operators; /* numbers in their channel */
   size_t tile_count, sheet_count, chunk_count, unit_count, group_count, word_count, operator_count;
 } tg_ci_sheets;
 
-/** Numbers V may have for a class of so many strings. */
+/** Numbers V may keep for a class of so many strings. */
 uint32_t tg_ci_sheet_room(uint64_t strings);
 /** The sheets of B's classes that are wanted: [classes]. threads >= 1. */
 tg_status tg_ci_sheets_make(const tg_ci_fly* fly, const bool* wanted, int threads,

@@ -276,7 +276,8 @@ static double stage_time(int repeats, const Stage& stage) {
 
 static void print_stages(tg_ci_device_fly* fly, const double* x, double* y, size_t size,
                          int repeats) {
-  const double states = stage_time(repeats, [=] { tg_fly_queue_states(fly, 1, x, size, y, size); });
+  const double states =
+      stage_time(repeats, [=] { tg_fly_queue_states(fly, NULL, 1, x, size, y, size); });
   double alone[2];
   for (int t = 0; t < 2; t++)
     alone[t] = stage_time(repeats, [=] { tg_fly_queue_alone(fly, t, 1, x, size, y, size); });

@@ -53,18 +53,52 @@ static size_t find_jump(const tg_ci_target* t, const tg_ci_link* link, uint32_t 
   return 0;
 }
 
+/* An operator and a column. */
+typedef struct needed {
+  uint32_t op, column;
+} needed;
+
+/* What a chunk keeps, by place; the masks must fit the words of the units. */
+static uint32_t read_places(const tg_ci_sheets* s, const tg_ci_sheet* sheet,
+                            const tg_ci_chunk* chunk, needed* places) {
+  uint32_t used = 0;
+  for (uint32_t u = 0; u < chunk->unit_count; u++) {
+    const uint32_t word = s->units[chunk->units + u];
+    const uint32_t* masks = s->masks + (size_t)(chunk->units + u) * TG_CI_SHEET_LANES;
+    uint32_t eights = 0;
+    assert_int_equal(word >> 8, used);
+    for (uint32_t lane = 0; lane < TG_CI_SHEET_LANES; lane++)
+      for (uint32_t bit = 0; bit < 32; bit++) {
+        if (!(masks[lane] >> bit & 1)) continue;
+        const needed n = {
+            .op = bit / 4 * 8 + lane % 4 * 2 + bit % 2,
+            .column = chunk->column + u * TG_CI_SHEET_UNIT + lane / 4 + bit / 2 % 2 * 8};
+        assert_true(n.op < sheet->operator_count && n.column < sheet->columns);
+        eights |= 1u << bit / 4;
+        places[used++] = n;
+      }
+    assert_int_equal(word & 0xff, eights);
+  }
+  return used;
+}
+
 /* Marks the jumps of one sheet. */
 static void read_sheet(const tg_ci_sheets* s, const tg_ci_tile* tile, const tg_ci_sheet* sheet,
                        const tg_ci_target* t, const tg_ci_link* link, uint8_t* seen) {
-  const uint32_t stride = sheet->width + TG_CI_SHEET_PAD, empty = tile->room - 1;
-  const uint32_t high = (sheet->operator_count + 7) / 8 * 8;
+  const uint32_t empty = tile->room - 1;
+  uint32_t column = 0;
+  needed* places = NULL;
+  assert_int_equal(TG_ALLOCATE(tile->room, "places", &places), TG_OK);
   assert_int_equal(sheet->source, link->source);
-  assert_int_equal(sheet->width % TG_CI_SHEET_UNIT, 0);
-  assert_true(high * stride <= empty);
   assert_true(sheet->operator_count <= TG_CI_SHEET_OPERATORS);
-  assert_true(sheet->chunk_count * sheet->width >= sheet->columns);
   for (uint32_t c = 0; c < sheet->chunk_count; c++) {
     const tg_ci_chunk* chunk = &s->chunks[sheet->chunks + c];
+    uint32_t kept = 0;
+    assert_int_equal(chunk->column, column);
+    assert_true(chunk->unit_count > 0);
+    column += chunk->unit_count * TG_CI_SHEET_UNIT;
+    const uint32_t used = read_places(s, sheet, chunk, places);
+    assert_true(used <= empty);
     for (uint32_t g = chunk->groups; g < chunk->groups + chunk->group_count; g++) {
       const uint32_t lines = s->group_begin[g + 1] - s->group_begin[g];
       const uint32_t* words = s->words + (size_t)s->group_begin[g] * 32;
@@ -75,16 +109,18 @@ static void read_sheet(const tg_ci_sheets* s, const tg_ci_tile* tile, const tg_c
           const uint32_t jump = half % 2 ? word >> 16 : word & 0xffff;
           assert_true(row <= tile->count);
           if (jump == empty) continue;
-          assert_true(row < tile->count);
-          const uint32_t op = (jump & 0x7fff) / stride, column = (jump & 0x7fff) % stride;
-          assert_true(op < sheet->operator_count && column < sheet->width);
-          assert_true(s->units[chunk->units + column / TG_CI_SHEET_UNIT] >> op / 8 & 1);
-          const size_t e = find_jump(t, link, tile->first + row, c * sheet->width + column,
-                                     s->operators[sheet->operators + op], jump >> 15);
+          assert_true(row < tile->count && (jump & 0x7fff) < used);
+          const needed* n = &places[jump & 0x7fff];
+          const size_t e = find_jump(t, link, tile->first + row, n->column,
+                                     s->operators[sheet->operators + n->op], jump >> 15);
           assert_int_equal(seen[e]++, 0);
+          kept++;
         }
     }
+    assert_int_equal(kept, used); /* what is kept is read once */
   }
+  assert_true(column >= sheet->columns);
+  tg_free(places);
 }
 
 static void check_sheets(const scene* s) {
@@ -144,34 +180,56 @@ static void check_steps(const scene* s) {
   tg_ci_steps_free(&steps);
 }
 
+/* The elements that a tile has, in all; each must be the matrix's. */
+static size_t read_tile(const tg_ci_strips* s, const tg_ci_strip_tile* tile, uint32_t panel,
+                        uint32_t start, const tg_ci_target* t, const tg_ci_link* link) {
+  size_t count = 0;
+  for (uint32_t bit = 0; bit < 64; bit++) {
+    if (!(tile->mask >> bit & 1)) continue;
+    const uint32_t lane = bit / 2;
+    const uint32_t row = panel * TG_CI_PANEL + lane / 4 + bit % 2 * 8;
+    const uint32_t from = start + tile->from + lane % 4;
+    uint32_t e = t->begin[link->rows + row];
+    while (e < t->begin[link->rows + row + 1] && t->from[e] != from) e++;
+    assert_true(e < t->begin[link->rows + row + 1]);
+    assert_true(s->values[tile->first + count++] == t->value[e]);
+  }
+  assert_true(count > 0);
+  assert_true(tile->from + TG_CI_TILE_SIDE <= TG_CI_STRIP_HEIGHT);
+  return count;
+}
+
 static void check_strips(const scene* s) {
   for (int species = 0; species < 2; species++) {
     tg_ci_strips strips = {0};
     assert_int_equal(tg_ci_strips_make(&s->fly, species, s->wanted, 2, &strips), TG_OK);
     const tg_ci_alone* alone = &s->fly.alone[species];
     uint32_t n = 0;
+    size_t tiles = 0;
     for (size_t c = 0; c < alone->class_count; c++) {
       const tg_ci_target* t = &alone->targets[c];
-      const size_t rows = (size_t)s->space->strings[species].classes[c].count;
+      const uint32_t panels = tg_ci_panels(s->space->strings[species].classes[c].count);
       for (size_t l = 0; l < t->link_count; l++, n++) {
         const tg_ci_strip_link* link = &strips.links[n];
+        size_t count = 0;
         assert_int_equal(link->source, t->links[l].source);
-        assert_true(link->height <= TG_CI_STRIP_HEIGHT);
-        for (size_t r = 0; r < rows; r++) { /* strip after strip they are the row */
-          uint32_t e = t->begin[t->links[l].rows + r];
-          for (uint32_t p = 0; p < link->count; p++) {
-            const uint32_t* begin = strips.begin + link->begin + p * (rows + 1) + r;
-            for (uint32_t q = begin[0]; q < begin[1]; q++, e++) {
-              assert_int_equal(p * link->height + strips.entries[q].from, t->from[e]);
-              assert_true(strips.entries[q].from < link->height);
-              assert_true(strips.entries[q].value == t->value[e]);
-            }
+        for (uint32_t p = 0; p < link->count * panels; p++) {
+          const uint32_t* begin = strips.begin + link->begin + p;
+          for (uint32_t q = begin[0]; q < begin[1]; q++, tiles++) {
+            const tg_ci_strip_tile* tile = &strips.tiles[q];
+            assert_true(q == begin[0] || tile[-1].from < tile->from);
+            count += read_tile(&strips, tile, p % panels, p / panels * TG_CI_STRIP_HEIGHT, t,
+                               &t->links[l]);
           }
-          assert_int_equal(e, t->begin[t->links[l].rows + r + 1]);
         }
+        assert_int_equal(count, t->links[l].count);
       }
       assert_int_equal(strips.link_begin[c + 1], n);
     }
+    assert_int_equal(tiles, strips.tile_count);
+    assert_true(strips.tile_count * sizeof(tg_ci_strip_tile) +
+                    strips.value_count * sizeof(double) <=
+                tg_ci_strips_bytes(&s->fly, species));
     tg_ci_strips_free(&strips);
   }
 }

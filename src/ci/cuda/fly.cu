@@ -22,6 +22,17 @@ static tg_status check_rows(const tg_ci_fly* f, int device, const tg_ci_device_r
                  (unsigned long long)f->space->dimension);
 }
 
+/* Threads of small blocks have much to do one after the other, and fill few multiprocessors. */
+static tg_status make_side(tg_ci_device_fly* fly) {
+  const char* what = "making a stream for small blocks";
+  TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&fly->side, cudaStreamNonBlocking), fly->device,
+                        what));
+  TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(&fly->fork, cudaEventDisableTiming), fly->device,
+                        what));
+  return tg_cuda_status(cudaEventCreateWithFlags(&fly->join, cudaEventDisableTiming), fly->device,
+                        what);
+}
+
 tg_status tg_ci_device_fly_create(const tg_ci_fly* from, int device, void* stream,
                                   const tg_ci_device_rows* rows, tg_ci_device_fly** out) {
   const tg_ci_device_rows all = {0, from->space->dimension};
@@ -39,6 +50,7 @@ tg_status tg_ci_device_fly_create(const tg_ci_fly* from, int device, void* strea
   tg_status status = tg_fly_tables_make(fly, from, rows);
   if (status == TG_OK) status = tg_fly_alone_prepare(fly);
   if (status == TG_OK) status = tg_fly_cross_prepare(fly);
+  if (status == TG_OK) status = make_side(fly);
   if (status == TG_OK) {
     tg_fly_queue_field_sums(fly);
     status = tg_cuda_status(cudaGetLastError(), device, "preparing the product");
@@ -55,6 +67,12 @@ void tg_ci_device_fly_destroy(tg_ci_device_fly** fly) {
   if (fly == nullptr || *fly == nullptr) return;
   cudaSetDevice((*fly)->device);
   cudaStreamSynchronize((*fly)->stream);
+  if ((*fly)->side) {
+    cudaStreamSynchronize((*fly)->side);
+    cudaStreamDestroy((*fly)->side);
+  }
+  if ((*fly)->fork) cudaEventDestroy((*fly)->fork);
+  if ((*fly)->join) cudaEventDestroy((*fly)->join);
   cudaFree((*fly)->memory);
   delete *fly;
   *fly = nullptr;
@@ -63,9 +81,18 @@ void tg_ci_device_fly_destroy(tg_ci_device_fly** fly) {
 tg_status tg_ci_device_fly_apply(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
                                  double* y, size_t ldy) {
   TG_TRY(tg_cuda_status(cudaSetDevice(fly->device), fly->device, "selecting it"));
-  tg_fly_queue_states(fly, k, x, ldx, y, ldy);
+  const int device = fly->device;
+  const bool small = fly->view.piece_count > 0;
+  if (small) {
+    TG_TRY(tg_cuda_status(cudaEventRecord(fly->fork, fly->stream), device, "small blocks"));
+    TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->side, fly->fork, 0), device, "small blocks"));
+    tg_fly_queue_states(fly, fly->side, k, x, ldx, y, ldy);
+    TG_TRY(tg_cuda_status(cudaEventRecord(fly->join, fly->side), device, "small blocks"));
+  }
   for (int t = 0; t < 2; t++) tg_fly_queue_alone(fly, t, k, x, ldx, y, ldy);
   tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
+  if (small)
+    TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->stream, fly->join, 0), device, "small blocks"));
   return tg_cuda_status(cudaGetLastError(), fly->device, "starting the product");
 }
 

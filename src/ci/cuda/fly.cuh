@@ -50,7 +50,10 @@ typedef struct tg_fly_row {
   uint32_t block, row, tile;
 } tg_fly_row;
 
-/** Lanes and targets of a strip: of species 0, lanes are columns and targets rows. */
+/** Most lanes, and most panels of targets, of a block of threads. */
+enum { TG_FLY_STRIP_LANES = 64, TG_FLY_STRIP_PANELS = 16 };
+
+/** Lanes and targets of strips: of species 0, lanes are columns and targets rows. */
 typedef struct tg_fly_strip {
   uint32_t block, lane, lanes, target, end;
 } tg_fly_strip;
@@ -105,6 +108,8 @@ typedef struct tg_fly_view {
 struct tg_ci_device_fly {
   int device;
   cudaStream_t stream;
+  cudaStream_t side; /* for small blocks, beside the large ones */
+  cudaEvent_t fork, join;
   tg_fly_view view;
   void* memory; /* of all tables */
 };
@@ -120,8 +125,8 @@ size_t tg_fly_cross_shared(void);
 tg_status tg_fly_cross_prepare(tg_ci_device_fly* fly);
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly);
 /** Small blocks; k vectors. */
-void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
-                         size_t ldy);
+void tg_fly_queue_states(tg_ci_device_fly* fly, cudaStream_t stream, int k, const double* x,
+                         size_t ldx, double* y, size_t ldy);
 /** Large blocks: y = H_A x, y += H_B x, y += the rest. */
 void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, int k, const double* x, size_t ldx,
                         double* y, size_t ldy);

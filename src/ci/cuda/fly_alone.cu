@@ -2,123 +2,201 @@
 /* The part of H that acts on one species alone, times the large blocks of x: a sparse matrix
  * between strings times a dense one.
  *
- * A block of threads holds 32 columns of the dense matrix (species 0: columns of x; species 1:
- * rows) for a strip of the source's strings in shared memory. A warp makes a string of the target,
- * a lane one of the 32: elements and strings are the same for all lanes, x comes from 32
- * neighbouring places. Limit: shared memory, 256 bytes for 32 elements. */
-#include "ci/cuda/fly.cuh"
+ * A block of threads makes up to 16 panels of 16 strings of the target, a warp each, for 64 columns
+ * of the dense matrix (species 0: columns of x; species 1: rows): sums stay in registers. Strips of
+ * x come one after the other, the next one while the last is multiplied. A tile of elements
+ * (ci/strips.h) is one side of tensor instructions, which multiply its zeros, too: 5 to 15 products
+ * an element, at 128 a clock. Limits: the tensor units, then shared memory (16 numbers a clock,
+ * half as many clocks). */
+#include <cuda_pipeline.h>
+
+#include "ci/cuda/fly_tensor.cuh"
 
 enum {
-  WARPS = 32,
+  WARPS = TG_FLY_STRIP_PANELS,
   LANES = 32,
-  STRIDE = LANES + 1, /* without conflicts along either side */
-  BATCH = 8           /* targets of a warp at a time */
+  WIDE = TG_FLY_STRIP_LANES,
+  HEIGHT = TG_CI_STRIP_HEIGHT,
+  PAD = 4,      /* four rows of a strip without conflicts */
+  TOGETHER = 4, /* tiles whose elements are asked for at a time */
+  PARTS = WIDE / 8
 };
 
-/* of a strip, and of species 1 what the warps turn */
-static size_t shared_bytes(int species) {
-  const size_t strip = (size_t)TG_CI_STRIP_HEIGHT * STRIDE;
-  return (strip + (species ? WARPS * BATCH * STRIDE : 0)) * sizeof(double);
+/* Numbers of a strip of species 0: [HEIGHT, WIDE + PAD]; of species 1: [WIDE, HEIGHT + PAD]. */
+#define STRIP_NUMBERS(species) ((species) ? WIDE * (HEIGHT + PAD) : HEIGHT * (WIDE + PAD))
+
+static size_t shared_bytes(int species) { return 2 * STRIP_NUMBERS(species) * sizeof(double); }
+
+/* A strip of a link whose source has a block of x. */
+struct place {
+  uint32_t link, strip;
+  const tg_fly_block* source;
+};
+
+/* The first such at or behind a place; false: there is none. */
+template <int SPECIES>
+static __device__ bool find_strip(const tg_fly_view& v, const tg_fly_block& block, uint32_t end,
+                                  place* p) {
+  const tg_ci_strips& strips = v.strips[SPECIES];
+  for (; p->link < end; p->link++, p->strip = 0) {
+    const tg_ci_strip_link& link = strips.links[p->link];
+    if (p->strip >= link.count) continue;
+    p->source = SPECIES ? tg_fly_block_of(v, block.a, link.source)
+                        : tg_fly_block_of(v, link.source, block.b);
+    if (p->source) return true;
+  }
+  return false;
 }
 
-/* tile[i, lane] of strings start ... start + height - 1 */
+static __device__ __forceinline__ void fetch(double* to, const double* from) {
+  __pipeline_memcpy_async(to, from, sizeof(double));
+}
+
+/* Asks for a strip; strings that fill up its last tile are zeros. */
 template <int SPECIES>
-static __device__ void load_strip(const tg_fly_strip& item, const double* x, uint64_t stride,
-                                  uint32_t start, uint32_t height, double* tile) {
+static __device__ void load_strip(const tg_fly_view& v, const tg_fly_strip& item, const place& p,
+                                  const double* x, double* tile) {
   const uint32_t warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+  const uint32_t start = p.strip * HEIGHT, rest = v.strips[SPECIES].links[p.link].columns - start;
+  const uint32_t height = rest < HEIGHT ? rest : HEIGHT;
+  const uint32_t filled = (height + TG_CI_TILE_SIDE - 1) / TG_CI_TILE_SIDE * TG_CI_TILE_SIDE;
+  const uint64_t columns = p.source->columns;
+  x += p.source->offset;
   if constexpr (SPECIES == 0) {
-    for (uint32_t i = warp; i < height; i += WARPS)
-      tile[i * STRIDE + lane] = lane < item.lanes ? x[(start + i) * stride + item.lane + lane] : 0.;
+    for (uint32_t i = warp; i < filled; i += WARPS)
+      for (uint32_t c = lane; c < item.lanes; c += LANES) {
+        double* to = tile + i * (WIDE + PAD) + c;
+        if (i < height)
+          fetch(to, x + (start + i) * columns + item.lane + c);
+        else
+          *to = 0;
+      }
   } else {
-    for (uint32_t row = warp; row < LANES; row += WARPS)
-      for (uint32_t j = lane; j < height; j += LANES)
-        tile[j * STRIDE + row] = row < item.lanes ? x[(item.lane + row) * stride + start + j] : 0.;
+    for (uint32_t r = warp; r < item.lanes; r += WARPS)
+      for (uint32_t j = lane; j < filled; j += LANES) {
+        double* to = tile + r * (HEIGHT + PAD) + j;
+        if (j < height)
+          fetch(to, x + (item.lane + r) * columns + start + j);
+        else
+          *to = 0;
+      }
   }
 }
 
-static __device__ __forceinline__ double sum_entries(const tg_ci_strip_entry* entries,
-                                                     uint32_t begin, uint32_t end,
-                                                     const double* column, double sum) {
-#pragma unroll 4
-  for (uint32_t e = begin; e < end; e++) {
-    const int4 entry = __ldg((const int4*)entries + e);
-    sum += __hiloint2double(entry.y, entry.x) * column[entry.z * STRIDE];
-  }
-  return sum;
-}
+/* What a lane holds of a tile of elements. */
+struct elements {
+  double a[2];
+  uint32_t from;
+};
 
-/* Eight targets of a warp; y: of the block. fresh: nothing is in y yet. */
-template <int SPECIES>
-static __device__ void do_batch(const tg_ci_strips& strips, const uint32_t* begin, uint32_t target,
-                                const tg_fly_strip& item, const double* tile, double* turn,
-                                double* y, uint64_t columns, bool fresh) {
+static __device__ __forceinline__ elements load_tile(const tg_ci_strips& strips, const int4& tile,
+                                                     int number) {
   const uint32_t lane = threadIdx.x % LANES;
-  const uint32_t last = target + lane < item.end ? target + lane : item.end;
-  const uint32_t at = begin[last];
+  const uint32_t low = (uint32_t)__shfl_sync(~0u, tile.x, number);
+  const uint32_t high = (uint32_t)__shfl_sync(~0u, tile.y, number);
+  const uint32_t first = (uint32_t)__shfl_sync(~0u, tile.z, number);
+  elements out = {{0, 0}, (uint32_t)__shfl_sync(~0u, tile.w, number)};
+  const uint64_t mask = (uint64_t)high << 32 | low;
+  const uint64_t below = mask & (((uint64_t)1 << (2 * lane)) - 1);
+  const uint32_t here = (uint32_t)(mask >> (2 * lane)) & 3;
+  const double* value = strips.values + first + __popcll(below);
+  if (here & 1) out.a[0] = __ldg(value);
+  if (here & 2) out.a[1] = __ldg(value + (here & 1));
+  return out;
+}
+
+/* One strip's part of a panel's sums. */
+template <int SPECIES>
+static __device__ __forceinline__ void add_tiles(const tg_ci_strips& strips, uint32_t begin,
+                                                 uint32_t end, uint32_t parts, const double* tile,
+                                                 double sums[PARTS][4]) {
+  const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4;
+  const double* mine = SPECIES ? tile + g * (HEIGHT + PAD) + t : tile + t * (WIDE + PAD) + g;
+  for (uint32_t base = begin; base < end; base += LANES) {
+    const uint32_t rest = end - base, count = rest < LANES ? rest : LANES;
+    int4 header = make_int4(0, 0, 0, 0);
+    if (lane < count) header = __ldg((const int4*)(strips.tiles + base + lane));
+    for (uint32_t n = 0; n < count; n += TOGETHER) {
+      elements e[TOGETHER]; /* zeros behind the last tile */
 #pragma unroll
-  for (uint32_t r = 0; r < BATCH; r++) {
-    const uint32_t from = __shfl_sync(~0u, at, (int)r), to = __shfl_sync(~0u, at, (int)r + 1);
-    if (SPECIES == 0) {
-      if (target + r >= item.end) return;
-      double* out = y + (target + r) * columns + item.lane + lane;
-      const bool mine = lane < item.lanes;
-      const double sum = !fresh && mine ? *out : 0.;
-      const double all = sum_entries(strips.entries, from, to, tile + lane, sum);
-      if (mine) *out = all;
-    } else {
-      turn[r * STRIDE + lane] = sum_entries(strips.entries, from, to, tile + lane, 0.);
+      for (int d = 0; d < TOGETHER; d++) e[d] = load_tile(strips, header, (int)n + d);
+#pragma unroll
+      for (int d = 0; d < TOGETHER; d++) {
+        if (n + d >= count) break;
+        const double* row = mine + e[d].from * (SPECIES ? 1 : WIDE + PAD);
+#pragma unroll
+        for (int p = 0; p < PARTS; p++)
+          if (p < parts)
+            tg_fly_multiply_add(sums[p], e[d].a[0], e[d].a[1],
+                                row[p * 8 * (SPECIES ? HEIGHT + PAD : 1)]);
+      }
     }
   }
-  if (SPECIES == 0) return;
-  __syncwarp();
+}
+
+/* y: of the block. Species 0 comes first. */
+template <int SPECIES>
+static __device__ __forceinline__ void store_panel(const tg_fly_strip& item, uint32_t panel,
+                                                   uint64_t columns, double sums[PARTS][4],
+                                                   double* y) {
+  const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4;
 #pragma unroll
-  for (uint32_t q = 0; q < BATCH; q++) {
-    const uint32_t row = q * (LANES / BATCH) + lane / BATCH, r = lane % BATCH;
-    if (row < item.lanes && target + r < item.end)
-      y[(item.lane + row) * columns + target + r] += turn[r * STRIDE + row];
-  }
-  __syncwarp();
+  for (int p = 0; p < PARTS; p++)
+#pragma unroll
+    for (int c = 0; c < 4; c++) {
+      const uint32_t target = panel * TG_CI_PANEL + g + c / 2 * 8, at = p * 8 + 2 * t + c % 2;
+      if (target < item.target || target >= item.end || at >= item.lanes) continue;
+      if (SPECIES)
+        y[(item.lane + at) * columns + target] += sums[p][c];
+      else
+        y[target * columns + item.lane + at] = sums[p][c];
+    }
 }
 
 template <int SPECIES>
 static __global__ void __launch_bounds__(WARPS* LANES, 1)
     alone_product(const __grid_constant__ tg_fly_view v, const double* __restrict__ x, size_t ldx,
                   double* __restrict__ y, size_t ldy) {
-  extern __shared__ double tile[];
-  const uint32_t warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-  double* turn = tile + TG_CI_STRIP_HEIGHT * STRIDE + warp * BATCH * STRIDE;
+  extern __shared__ double buffers[];
   const tg_fly_strip item = v.strip_list[SPECIES][blockIdx.x];
   const tg_fly_block block = v.blocks[item.block];
   const tg_ci_strips& strips = v.strips[SPECIES];
-  const uint32_t target = SPECIES ? block.b : block.a, size = SPECIES ? block.columns : block.rows;
+  const uint32_t target = SPECIES ? block.b : block.a;
+  const uint32_t panels = ((SPECIES ? block.columns : block.rows) + TG_CI_PANEL - 1) / TG_CI_PANEL;
+  const uint32_t panel = item.target / TG_CI_PANEL + threadIdx.x / LANES;
+  const bool busy = panel * TG_CI_PANEL < item.end;
+  const uint32_t parts = (item.lanes + 7) / 8, end = strips.link_begin[target + 1];
+  double sums[PARTS][4] = {};
+  place now = {strips.link_begin[target], 0, nullptr};
   x += blockIdx.y * ldx;
-  y += blockIdx.y * ldy;
-  /* that of the block's first element, which may lie before y's */
-  double* of_block = y + (int64_t)(block.offset - v.first);
-  bool fresh = SPECIES == 0;
-  for (uint32_t l = strips.link_begin[target]; l < strips.link_begin[target + 1]; l++) {
-    const tg_ci_strip_link link = strips.links[l];
-    const tg_fly_block* source = SPECIES ? tg_fly_block_of(v, block.a, link.source)
-                                         : tg_fly_block_of(v, link.source, block.b);
-    if (!source) continue;
-    for (uint32_t s = 0; s < link.count; s++) {
-      const uint32_t start = s * link.height, rest = link.columns - start;
-      const uint32_t* begin = strips.begin + link.begin + (uint64_t)s * (size + 1);
-      __syncthreads();
-      load_strip<SPECIES>(item, x + source->offset, source->columns, start,
-                          rest < link.height ? rest : link.height, tile);
-      __syncthreads();
-      for (uint32_t t = item.target + warp * BATCH; t < item.end; t += WARPS * BATCH)
-        do_batch<SPECIES>(strips, begin, t, item, tile, turn, of_block, block.columns, fresh);
-      fresh = false;
+  bool there = find_strip<SPECIES>(v, block, end, &now);
+  if (there) load_strip<SPECIES>(v, item, now, x, buffers);
+  __pipeline_commit();
+  for (uint32_t b = 0; there; b ^= 1) {
+    place next = {now.link, now.strip + 1, nullptr};
+    const bool more = find_strip<SPECIES>(v, block, end, &next);
+    if (more) load_strip<SPECIES>(v, item, next, x, buffers + (b ^ 1) * STRIP_NUMBERS(SPECIES));
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    if (busy) {
+      const uint32_t* begin =
+          strips.begin + strips.links[now.link].begin + (uint64_t)now.strip * panels + panel;
+      add_tiles<SPECIES>(strips, begin[0], begin[1], parts, buffers + b * STRIP_NUMBERS(SPECIES),
+                         sums);
     }
+    __syncthreads();
+    now = next;
+    there = more;
   }
-  if (fresh)
-    for (uint32_t t = item.target + warp; t < item.end; t += WARPS)
-      if (lane < item.lanes) of_block[(uint64_t)t * block.columns + item.lane + lane] = 0;
+  /* that of the block's first element, which may lie before y's */
+  double* of_block = y + blockIdx.y * ldy + (int64_t)(block.offset - v.first);
+  if (busy) store_panel<SPECIES>(item, panel, block.columns, sums, of_block);
 }
 
-size_t tg_fly_alone_shared(void) { return shared_bytes(1); }
+size_t tg_fly_alone_shared(void) {
+  return shared_bytes(0) > shared_bytes(1) ? shared_bytes(0) : shared_bytes(1);
+}
 
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly) {
   TG_TRY(tg_cuda_allow_shared(alone_product<0>, fly->device));

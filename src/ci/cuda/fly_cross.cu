@@ -5,49 +5,31 @@
  *   1. V[b, j] = sum over k of w_k[b] x[i_k, j], w_k[b] = phase_k w(a_k, b), of up to 16 jumps k of
  *      A: a small dense product by tensor instructions, which add up in double precision as any
  *      other. Columns of x are their 16 rows, operators b their 8 columns. x comes from global
- *      memory, each number once; w_k from shared memory, V goes there.
+ *      memory, each number once; w_k from shared memory. What is needed of V goes there, one number
+ *      behind the other.
  *   2. y[j'] += sum of phase V[b, j]: a thread a string j', jumps as the sheet says.
  * Three out of four to six numbers of V are not needed; a number of V that is stands for as many
  * matrix elements as there are jumps k, 7 to 11 in the large valence spaces. Limits: shared memory
- * (a write of every V, a read of those needed) and the tensor units, about evenly. */
-#include "ci/cuda/fly.cuh"
+ * (w_k once for 16 columns, a write and a read of the numbers needed) and the tensor units. */
+#include "ci/cuda/fly_tensor.cuh"
 
 enum {
   JUMPS = 16, /* of A at a time */
+  STAYS = 32, /* jumps in a field, at a time */
+  JOBS = 16,  /* pairs of links whose tables are at hand */
   OPERATORS = TG_CI_SHEET_OPERATORS,
   W_STRIDE = OPERATORS + 4, /* four rows of eight numbers without conflicts */
   UNIT = TG_CI_SHEET_UNIT,
   LANES = 32
 };
 
-/* c[column, operator] += a[column, jump] b[jump, operator], 16 x 8 x 4, of a warp: with g = lane /
- * 4 and t = lane % 4 a lane holds a of columns g and g + 8 and jump t, b of jump t and operator g,
- * c of columns g (c[0], c[1]) and g + 8 and operators 2t and 2t + 1. */
-static __device__ __forceinline__ void multiply_add(double c[4], double a0, double a1, double b) {
-#if __CUDA_ARCH__ >= 900
-  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
-      "{%0,%1,%2,%3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a0), "d"(a1), "d"(b));
-#elif __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-      : "+d"(c[0]), "+d"(c[1])
-      : "d"(a0), "d"(b));
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-      : "+d"(c[2]), "+d"(c[3])
-      : "d"(a1), "d"(b));
-#else
-  const int g = (int)threadIdx.x % LANES / 4, t = (int)threadIdx.x % 4;
-  for (int k = 0; k < 4; k++) {
-    const double low = __shfl_sync(~0u, a0, 4 * g + k), high = __shfl_sync(~0u, a1, 4 * g + k);
-    for (int n = 0; n < 2; n++) {
-      const double w = __shfl_sync(~0u, b, 4 * (2 * t + n) + k);
-      c[n] += low * w;
-      c[2 + n] += high * w;
-    }
-  }
-#endif
-}
+/* A pair of links, and the jumps of A that lead to the row: the string that stays, if it counts, is
+ * one more behind them. */
+struct job {
+  tg_ci_sheet_pair pair;
+  tg_ci_sheet sheet;
+  uint32_t begin, moving;
+};
 
 /* What a block of threads has in shared memory. */
 struct shared {
@@ -56,36 +38,61 @@ struct shared {
   uint32_t strings;    /* of the tile */
   double* w;           /* [JUMPS, W_STRIDE] */
   const double** from; /* [JUMPS] rows of x */
+  job* jobs;           /* [JOBS] */
 };
 
-/* A warp makes 16 columns of V; what it needs of x stays in registers. */
+/* What a warp needs of x and the tables for 16 columns of V. */
 template <int STEPS>
-static __device__ __forceinline__ void make_values(const tg_ci_sheet& sheet, uint32_t start,
-                                                   const uint8_t* units, const shared& s) {
+struct unit {
+  double a[STEPS][2];
+  uint32_t word, mask;
+};
+
+template <int STEPS>
+static __device__ __forceinline__ void load_unit(const tg_ci_sheets& sheets,
+                                                 const tg_ci_sheet& sheet, const tg_ci_chunk& chunk,
+                                                 uint32_t number, const shared& s,
+                                                 unit<STEPS>* out) {
   const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4;
-  const uint32_t stride = sheet.width + TG_CI_SHEET_PAD, high = (sheet.operator_count + 7) / 8;
-  for (uint32_t u = threadIdx.x / LANES; u < sheet.width / UNIT; u += blockDim.x / LANES) {
-    const uint32_t wanted = units[u], column = u * UNIT + g, j = start + column;
-    if (!wanted) continue;
-    double a[STEPS][2];
+  const uint32_t j = chunk.column + number * UNIT + g;
+  const uint32_t at = chunk.units + number;
+  out->word = __ldg(sheets.units + at);
+  out->mask = __ldg(sheets.masks + (size_t)at * LANES + lane);
 #pragma unroll
-    for (int k = 0; k < STEPS; k++) {
-      const double* row = s.from[4 * k + t];
-      a[k][0] = j < sheet.columns ? __ldg(row + j) : 0.;
-      a[k][1] = j + 8 < sheet.columns ? __ldg(row + j + 8) : 0.;
-    }
-    for (uint32_t o = 0; o < high; o++) {
-      if (!(wanted >> o & 1)) continue;
-      double c[4] = {0, 0, 0, 0};
+  for (int k = 0; k < STEPS; k++) {
+    const double* row = s.from[4 * k + t];
+    out->a[k][0] = j < sheet.columns ? __ldg(row + j) : 0.;
+    out->a[k][1] = j + 8 < sheet.columns ? __ldg(row + j + 8) : 0.;
+  }
+}
+
+/* Numbers that the lanes before this one keep. */
+static __device__ __forceinline__ uint32_t kept_before(uint32_t mask) {
+  const uint32_t lane = threadIdx.x % LANES, mine = (uint32_t)__popc(mask);
+  uint32_t sum = mine;
 #pragma unroll
-      for (int k = 0; k < STEPS; k++)
-        multiply_add(c, a[k][0], a[k][1], s.w[(4 * k + t) * W_STRIDE + o * 8 + g]);
-      double* to = s.values + (o * 8 + 2 * t) * stride + column;
-      to[0] = c[0];
-      to[stride] = c[1];
-      to[8] = c[2];
-      to[stride + 8] = c[3];
-    }
+  for (uint32_t step = 1; step < LANES; step *= 2) {
+    const uint32_t other = __shfl_up_sync(~0u, sum, step);
+    if (lane >= step) sum += other;
+  }
+  return sum - mine;
+}
+
+template <int STEPS>
+static __device__ __forceinline__ void make_values(const unit<STEPS>& u, const shared& s) {
+  const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4;
+  double* to = s.values + (u.word >> 8) + kept_before(u.mask);
+#pragma unroll 1
+  for (uint32_t o = 0; (u.word & 0xff) >> o; o++) {
+    if (!(u.word >> o & 1)) continue;
+    const uint32_t kept = u.mask >> 4 * o;
+    double c[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int k = 0; k < STEPS; k++)
+      tg_fly_multiply_add(c, u.a[k][0], u.a[k][1], s.w[(4 * k + t) * W_STRIDE + o * 8 + g]);
+#pragma unroll
+    for (int n = 0; n < 4; n++)
+      if (kept >> n & 1) *to++ = c[n];
   }
 }
 
@@ -95,19 +102,52 @@ static __device__ __forceinline__ double value_of(const double* values, uint32_t
                           __double2loint(value));
 }
 
-static __device__ __forceinline__ void add_jumps(const tg_ci_sheets& sheets,
-                                                 const tg_ci_chunk& chunk, const shared& s) {
-  const uint32_t lane = threadIdx.x % LANES;
-  for (uint32_t n = threadIdx.x / LANES; n < chunk.group_count; n += blockDim.x / LANES) {
-    const uint32_t begin = sheets.group_begin[chunk.groups + n];
-    const uint32_t lines = sheets.group_begin[chunk.groups + n + 1] - begin;
-    const uint32_t* words = sheets.words + (uint64_t)begin * LANES + lane;
-    const uint32_t word = __ldg(words);
-    const uint32_t string = word & 0xffff;
-    double sum = value_of(s.values, word >> 16);
+static __device__ __forceinline__ uint32_t word_of(const tg_ci_sheets& sheets, uint32_t line) {
+  return __ldg(sheets.words + (uint64_t)line * LANES + threadIdx.x % LANES);
+}
+
+/* The groups of a warp: lane n has where its n-th one begins and ends. */
+struct group_list {
+  uint32_t begin, end, count;
+  uint32_t word[2]; /* the first ones of the next group */
+};
+
+static __device__ __forceinline__ void load_words(const tg_ci_sheets& sheets, uint32_t number,
+                                                  group_list* list) {
+  if (number >= list->count) return;
+  const uint32_t begin = __shfl_sync(~0u, list->begin, (int)number);
+  const uint32_t end = __shfl_sync(~0u, list->end, (int)number);
+  list->word[0] = word_of(sheets, begin);
+  if (begin + 1 < end) list->word[1] = word_of(sheets, begin + 1);
+}
+
+static __device__ __forceinline__ void load_groups(const tg_ci_sheets& sheets,
+                                                   const tg_ci_chunk& chunk, group_list* list) {
+  const uint32_t lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  const uint32_t warps = blockDim.x / LANES, mine = lane * warps + warp;
+  list->begin = list->end = 0;
+  list->count = chunk.group_count > warp ? (chunk.group_count - warp + warps - 1) / warps : 0;
+  if (mine < chunk.group_count) {
+    list->begin = __ldg(sheets.group_begin + chunk.groups + mine);
+    list->end = __ldg(sheets.group_begin + chunk.groups + mine + 1);
+  }
+}
+
+static __device__ __forceinline__ void add_jumps(const tg_ci_sheets& sheets, group_list list,
+                                                 const shared& s) {
+  for (uint32_t n = 0; n < list.count; n++) {
+    const uint32_t begin = __shfl_sync(~0u, list.begin, (int)n);
+    const uint32_t end = __shfl_sync(~0u, list.end, (int)n);
+    const uint32_t first = list.word[0], second = list.word[1], string = first & 0xffff;
+    load_words(sheets, n + 1, &list);
+    double sum = value_of(s.values, first >> 16);
+    if (begin + 1 < end) {
+      sum += value_of(s.values, second & 0xffff);
+      sum += value_of(s.values, second >> 16);
+    }
 #pragma unroll 4
-    for (uint32_t l = 1; l < lines; l++) {
-      const uint32_t two = __ldg(words + l * LANES);
+    for (uint32_t l = begin + 2; l < end; l++) {
+      const uint32_t two = word_of(sheets, l);
       sum += value_of(s.values, two & 0xffff);
       sum += value_of(s.values, two >> 16);
     }
@@ -115,35 +155,54 @@ static __device__ __forceinline__ void add_jumps(const tg_ci_sheets& sheets,
   }
 }
 
+/* Chunk after chunk. */
 template <int STEPS>
 static __device__ __forceinline__ void do_sheet(const tg_ci_sheets& sheets,
                                                 const tg_ci_sheet& sheet, const shared& s) {
+  const uint32_t warp = threadIdx.x / LANES, warps = blockDim.x / LANES;
   for (uint32_t c = 0; c < sheet.chunk_count; c++) {
     const tg_ci_chunk chunk = sheets.chunks[sheet.chunks + c];
-    make_values<STEPS>(sheet, c * sheet.width, sheets.units + chunk.units, s);
+    group_list groups;
+    load_groups(sheets, chunk, &groups);
+    for (uint32_t number = warp; number < chunk.unit_count; number += warps) {
+      unit<STEPS> u;
+      load_unit(sheets, sheet, chunk, number, s, &u);
+      make_values(u, s);
+    }
+    load_words(sheets, 0, &groups);
     __syncthreads();
-    add_jumps(sheets, chunk, s);
+    add_jumps(sheets, groups, s);
     __syncthreads();
   }
 }
 
-/* Up to 16 jumps of A, from number first of `total`: the last one may be the string that stays. */
-struct jump_list {
-  uint32_t begin, moving, total;
-};
+/* Several at a time, for all threads. */
+static __device__ void load_jobs(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
+                                 const tg_ci_tile& tile, uint32_t first, uint32_t count,
+                                 job* jobs) {
+  if (threadIdx.x >= count) return;
+  job* out = &jobs[threadIdx.x];
+  const uint32_t links = v.steps_links.of[block.a + 1] - v.steps_links.of[block.a];
+  const uint32_t* begin = v.steps.begin + v.steps.base[block.a] + (uint64_t)row * (links + 1);
+  const tg_ci_sheet_pair pair = v.sheet_pairs.pairs[first + threadIdx.x];
+  out->pair = pair;
+  out->sheet = v.sheets.sheets[tile.sheets + pair.sheet];
+  out->begin = pair.link == UINT32_MAX ? 0 : begin[pair.link];
+  out->moving = pair.link == UINT32_MAX ? 0 : begin[pair.link + 1] - out->begin;
+}
 
+/* Up to 16 jumps of A from number first: what they multiply x by, and where that is. */
 static __device__ void load_jumps(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
-                                  const tg_ci_sheet_pair& pair, const tg_ci_sheet& sheet,
-                                  const jump_list& list, uint32_t first, uint32_t count,
-                                  const double* x, const shared& s) {
+                                  const job& j, uint32_t first, uint32_t count, const double* x,
+                                  const shared& s) {
   const uint32_t wide = (count + 3) / 4 * 4 * OPERATORS;
   for (uint32_t n = threadIdx.x; n < wide; n += blockDim.x) {
     const uint32_t k = n / OPERATORS, o = n % OPERATORS;
     double value = 0;
-    if (k < count && o < sheet.operator_count) {
-      const uint32_t op = v.sheets.operators[sheet.operators + o];
-      if (first + k < list.moving) {
-        const uint32_t at = v.steps.row[list.begin + first + k];
+    if (k < count && o < j.sheet.operator_count) {
+      const uint32_t op = v.sheets.operators[j.sheet.operators + o];
+      if (first + k < j.moving) {
+        const uint32_t at = v.steps.row[j.begin + first + k];
         value = v.cross[(at & 0x7fffffff) + op];
         if (at >> 31) value = -value;
       } else {
@@ -154,19 +213,68 @@ static __device__ void load_jumps(const tg_fly_view& v, const tg_fly_block& bloc
   }
   if (threadIdx.x < JUMPS) {
     const uint32_t k = first + (threadIdx.x < count ? threadIdx.x : 0); /* others have w = 0 */
-    const uint64_t from = k < list.moving ? v.steps.from[list.begin + k] : row;
-    s.from[threadIdx.x] = x + pair.offset + from * sheet.columns;
+    const uint64_t from = k < j.moving ? v.steps.from[j.begin + k] : row;
+    s.from[threadIdx.x] = x + j.pair.offset + from * j.sheet.columns;
   }
 }
 
-/* Jumps of A in the field of B's particles, and the diagonal. */
-static __device__ double stays(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
-                               uint32_t column, const double* field, const double* x) {
-  const uint32_t i = block.first_a + row, j = block.first_b + column;
-  double factor = v.constant + v.alone_diagonal[0][i] + v.alone_diagonal[1][j];
-  const uint16_t* list = v.strings[1] + (size_t)j * v.particles[1];
-  for (uint32_t q = 0; q < v.particles[1]; q++) factor += field[list[q]];
-  double sum = factor * x[block.offset + (uint64_t)row * block.columns + column];
+static __device__ __forceinline__ void do_job(const tg_fly_view& v, const tg_fly_block& block,
+                                              uint32_t row, const job& j, const double* x,
+                                              const shared& s) {
+  const uint32_t total = j.moving + j.pair.still;
+  for (uint32_t first = 0; first < total; first += JUMPS) {
+    const uint32_t rest = total - first, count = rest < JUMPS ? rest : JUMPS;
+    load_jumps(v, block, row, j, first, count, x, s);
+    __syncthreads();
+    switch ((count + 3) / 4) {
+      case 1: do_sheet<1>(v.sheets, j.sheet, s); break;
+      case 2: do_sheet<2>(v.sheets, j.sheet, s); break;
+      case 3: do_sheet<3>(v.sheets, j.sheet, s); break;
+      default: do_sheet<4>(v.sheets, j.sheet, s); break;
+    }
+  }
+}
+
+/* A jump of A in the field of B's particles: sums of the field and x, by strings of the block. */
+struct stay {
+  const double* field; /* NULL: not tabulated */
+  const double* x;
+  double sign;
+  uint32_t op;
+};
+
+/* Up to STAYS jumps of a link to the row. */
+static __device__ void load_stays(const tg_fly_view& v, const tg_fly_block& block,
+                                  const tg_fly_block& source, uint32_t first, uint32_t count,
+                                  const double* x, stay* list) {
+  if (threadIdx.x >= count) return;
+  const uint32_t code = v.steps.code[first + threadIdx.x], number = v.fields[0].row[code >> 1];
+  stay* out = &list[threadIdx.x];
+  out->field =
+      v.field_sums ? v.field_sums + (size_t)number * v.string_count[1] + block.first_b : nullptr;
+  out->x = x + source.offset + (uint64_t)v.steps.from[first + threadIdx.x] * block.columns;
+  out->sign = code & 1 ? -1. : 1.;
+  out->op = code >> 1;
+}
+
+static __device__ double add_stays(const tg_fly_view& v, const tg_fly_block& block, uint32_t column,
+                                   uint32_t count, const stay* list) {
+  double sum = 0;
+  if (!v.field_sums) {
+    for (uint32_t e = 0; e < count; e++)
+      sum += list[e].sign * __ldg(list[e].x + column) *
+             tg_fly_field_of(v, v.fields[0], list[e].op, 1, block.first_b + column);
+    return sum;
+  }
+#pragma unroll 4
+  for (uint32_t e = 0; e < count; e++)
+    sum += list[e].sign * __ldg(list[e].field + column) * __ldg(list[e].x + column);
+  return sum;
+}
+
+static __device__ void do_stays(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
+                                const tg_ci_tile& tile, const double* x, const shared& s) {
+  stay* list = (stay*)s.values;
   const tg_fly_links& links = v.steps_links;
   const uint32_t first = links.of[block.a], count = links.of[block.a + 1] - first;
   const uint32_t* begin = v.steps.begin + v.steps.base[block.a] + (uint64_t)row * (count + 1);
@@ -174,31 +282,38 @@ static __device__ double stays(const tg_fly_view& v, const tg_fly_block& block, 
     if (links.link[first + l].channel != v.still) continue;
     const tg_fly_block* source = tg_fly_block_of(v, links.link[first + l].source, block.b);
     if (!source) continue;
-    for (uint32_t e = begin[l]; e < begin[l + 1]; e++) {
-      const uint32_t code = v.steps.code[e], number = v.fields[0].row[code >> 1];
-      if (number == 0) continue; /* zeros */
-      const double value = v.field_sums ? v.field_sums[(size_t)number * v.string_count[1] + j]
-                                        : tg_fly_field_of(v, v.fields[0], code >> 1, 1, j);
-      sum += (code & 1 ? -value : value) *
-             x[source->offset + (uint64_t)v.steps.from[e] * block.columns + column];
+    for (uint32_t e = begin[l]; e < begin[l + 1]; e += STAYS) {
+      const uint32_t rest = begin[l + 1] - e, here = rest < STAYS ? rest : STAYS;
+      load_stays(v, block, *source, e, here, x, list);
+      __syncthreads();
+      for (uint32_t c = threadIdx.x; c < tile.count; c += blockDim.x)
+        s.y[c] += add_stays(v, block, tile.first + c, here, list);
+      __syncthreads();
     }
   }
-  return sum;
 }
 
+/* Adds the row to y, with its diagonal. */
 static __device__ void finish(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
                               const tg_ci_tile& tile, const double* x, double* y, const shared& s) {
   double* field = s.values; /* of the particles of A on B's orbitals */
-  const uint16_t* list = v.strings[0] + (size_t)(block.first_a + row) * v.particles[0];
+  const uint32_t i = block.first_a + row;
+  const uint16_t* list = v.strings[0] + (size_t)i * v.particles[0];
   for (uint32_t q = threadIdx.x; q < v.orbitals[1]; q += blockDim.x) {
     double sum = 0;
     for (uint32_t p = 0; p < v.particles[0]; p++) sum += v.pairs[list[p] * v.orbitals[1] + q];
     field[q] = sum;
   }
   __syncthreads();
-  double* out = y + (int64_t)(block.offset + (uint64_t)row * block.columns + tile.first - v.first);
-  for (uint32_t c = threadIdx.x; c < tile.count; c += blockDim.x)
-    out[c] += s.y[c] + stays(v, block, row, tile.first + c, field, x);
+  const uint64_t at = block.offset + (uint64_t)row * block.columns + tile.first;
+  double* out = y + (int64_t)(at - v.first);
+  for (uint32_t c = threadIdx.x; c < tile.count; c += blockDim.x) {
+    const uint32_t j = block.first_b + tile.first + c;
+    const uint16_t* others = v.strings[1] + (size_t)j * v.particles[1];
+    double factor = v.constant + v.alone_diagonal[0][i] + v.alone_diagonal[1][j];
+    for (uint32_t q = 0; q < v.particles[1]; q++) factor += field[others[q]];
+    out[c] += s.y[c] + factor * x[at + c];
+  }
 }
 
 template <int THREADS, int BLOCKS>
@@ -206,12 +321,14 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     cross_product(const __grid_constant__ tg_fly_view v, int size, const double* __restrict__ x,
                   size_t ldx, double* __restrict__ y, size_t ldy) {
   extern __shared__ double memory[];
+  __shared__ job jobs[JOBS];
   const tg_fly_row at = v.rows[size][blockIdx.x];
   const tg_fly_block block = v.blocks[at.block];
   const tg_ci_tile tile = v.sheets.tiles[at.tile];
   shared s;
   s.from = (const double**)memory;
   s.w = memory + JUMPS;
+  s.jobs = jobs;
   s.values = s.w + JUMPS * W_STRIDE;
   s.y = s.values + tile.room;
   s.strings = tile.count;
@@ -219,45 +336,33 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
   y += blockIdx.y * ldy;
   for (uint32_t c = threadIdx.x; c < tile.count; c += THREADS) s.y[c] = 0;
   if (threadIdx.x == 0) s.values[tile.room - 1] = 0; /* what empty places read */
-  const uint32_t links = v.steps_links.of[block.a + 1] - v.steps_links.of[block.a];
-  const uint32_t* begin = v.steps.begin + v.steps.base[block.a] + (uint64_t)at.row * (links + 1);
-  for (uint32_t p = v.sheet_pairs.begin[at.block]; p < v.sheet_pairs.begin[at.block + 1]; p++) {
-    const tg_ci_sheet_pair pair = v.sheet_pairs.pairs[p];
-    const tg_ci_sheet sheet = v.sheets.sheets[tile.sheets + pair.sheet];
-    jump_list list = {0, 0, pair.still};
-    if (pair.link != UINT32_MAX) {
-      list.begin = begin[pair.link];
-      list.moving = begin[pair.link + 1] - list.begin;
-      list.total += list.moving;
-    }
-    for (uint32_t first = 0; first < list.total; first += JUMPS) {
-      const uint32_t rest = list.total - first, count = rest < JUMPS ? rest : JUMPS;
-      load_jumps(v, block, at.row, pair, sheet, list, first, count, x, s);
-      __syncthreads();
-      switch ((count + 3) / 4) {
-        case 1: do_sheet<1>(v.sheets, sheet, s); break;
-        case 2: do_sheet<2>(v.sheets, sheet, s); break;
-        case 3: do_sheet<3>(v.sheets, sheet, s); break;
-        default: do_sheet<4>(v.sheets, sheet, s); break;
-      }
-    }
+  const uint32_t end = v.sheet_pairs.begin[at.block + 1];
+  for (uint32_t p = v.sheet_pairs.begin[at.block]; p < end; p += JOBS) {
+    const uint32_t count = end - p < JOBS ? end - p : JOBS;
+    load_jobs(v, block, at.row, tile, p, count, s.jobs);
+    __syncthreads();
+    for (uint32_t n = 0; n < count; n++) do_job(v, block, at.row, s.jobs[n], x, s);
+    __syncthreads();
   }
   __syncthreads(); /* where there was no pair */
+  do_stays(v, block, at.row, tile, x, s);
   finish(v, block, at.row, tile, x, y, s);
 }
 
 /* As many blocks of threads as fit a multiprocessor by the room of V and y. */
 typedef void (*kernel)(const tg_fly_view, int, const double*, size_t, double*, size_t);
-static const kernel kernels[TG_FLY_SIZES] = {cross_product<256, 3>, cross_product<384, 2>,
-                                             cross_product<768, 1>};
-static const unsigned threads[TG_FLY_SIZES] = {256, 384, 768};
+static const kernel kernels[TG_FLY_SIZES] = {cross_product<256, 4>, cross_product<512, 2>,
+                                             cross_product<1024, 1>};
+static const unsigned threads[TG_FLY_SIZES] = {256, 512, 1024};
 static const uint64_t strings[TG_FLY_SIZES] = {1, 1025, 4097};
 
 static size_t shared_bytes(int size, uint32_t columns) {
   return sizeof(double) * (JUMPS + JUMPS * W_STRIDE + tg_ci_sheet_room(strings[size]) + columns);
 }
 
-size_t tg_fly_cross_shared(void) { return shared_bytes(TG_FLY_SIZES - 1, TG_CI_TILE_MOST); }
+size_t tg_fly_cross_shared(void) {
+  return shared_bytes(TG_FLY_SIZES - 1, TG_CI_TILE_MOST) + JOBS * sizeof(job);
+}
 
 tg_status tg_fly_cross_prepare(tg_ci_device_fly* fly) {
   for (int size = 0; size < TG_FLY_SIZES; size++)

@@ -105,24 +105,25 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 template <int K>
-static void queue(tg_ci_device_fly* fly, const double* x, size_t ldx, double* y, size_t ldy) {
+static void queue(tg_ci_device_fly* fly, cudaStream_t stream, const double* x, size_t ldx,
+                  double* y, size_t ldy) {
   states_product<K>
-      <<<(unsigned)fly->view.piece_count, THREADS, 0, fly->stream>>>(fly->view, x, ldx, y, ldy);
+      <<<(unsigned)fly->view.piece_count, THREADS, 0, stream>>>(fly->view, x, ldx, y, ldy);
 }
 
-void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
-                         size_t ldy) {
+void tg_fly_queue_states(tg_ci_device_fly* fly, cudaStream_t stream, int k, const double* x,
+                         size_t ldx, double* y, size_t ldy) {
   if (fly->view.piece_count == 0) return;
   for (int v = 0; v < k;) {
     const int count = k - v >= MOST_VECTORS ? MOST_VECTORS : k - v >= 2 ? 2 : 1;
     const double* from = x + (size_t)v * ldx;
     double* to = y + (size_t)v * ldy;
     if (count == MOST_VECTORS)
-      queue<MOST_VECTORS>(fly, from, ldx, to, ldy);
+      queue<MOST_VECTORS>(fly, stream, from, ldx, to, ldy);
     else if (count == 2)
-      queue<2>(fly, from, ldx, to, ldy);
+      queue<2>(fly, stream, from, ldx, to, ldy);
     else
-      queue<1>(fly, from, ldx, to, ldy);
+      queue<1>(fly, stream, from, ldx, to, ldy);
     v += count;
   }
 }

@@ -195,6 +195,7 @@ static void place_large(room* r, const sources* s, tg_fly_view* v) {
   move(r, &v->sheets.sheets, s->sheets.sheets, s->sheets.sheet_count);
   move(r, &v->sheets.chunks, s->sheets.chunks, s->sheets.chunk_count);
   move(r, &v->sheets.units, s->sheets.units, s->sheets.unit_count);
+  move(r, &v->sheets.masks, s->sheets.masks, s->sheets.unit_count * TG_CI_SHEET_LANES);
   move(r, &v->sheets.group_begin, s->sheets.group_begin, s->sheets.group_count + 1);
   move(r, &v->sheets.words, s->sheets.words, s->sheets.word_count);
   move(r, &v->sheets.operators, s->sheets.operators, s->sheets.operator_count);
@@ -210,8 +211,9 @@ static void place_large(room* r, const sources* s, tg_fly_view* v) {
     v->strips[t] = *from;
     move(r, &v->strips[t].link_begin, from->link_begin, from->class_count + 1);
     move(r, &v->strips[t].links, from->links, from->link_count);
-    move(r, &v->strips[t].begin, from->begin, from->begin_count);
-    move(r, &v->strips[t].entries, from->entries, from->entry_count);
+    move(r, &v->strips[t].begin, from->begin, from->begin_count + 1);
+    move(r, &v->strips[t].tiles, from->tiles, from->tile_count);
+    move(r, &v->strips[t].values, from->values, from->value_count);
   }
 }
 

@@ -4,10 +4,9 @@
 #include <algorithm>
 
 enum {
-  LEAST = 16, /* rows and columns of a large block: half a warp */
-  LANES = 32,
-  SHARES = 6,         /* parts of the elements of one species for each multiprocessor */
-  LEAST_TARGETS = 64, /* strings of a part */
+  LEAST = 16,       /* rows and columns of a large block: half a warp */
+  LEAST_LANES = 16, /* of strips */
+  SHARES = 2        /* strips for each multiprocessor */
 };
 
 void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
@@ -26,14 +25,6 @@ void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
   }
 }
 
-/* Elements of H for a column of 32 (species 0) or 32 rows (species 1) of a block. */
-static double strip_cost(const tg_ci_fly* f, const tg_ci_block* b, int species) {
-  const tg_ci_target* t = &f->alone[species].targets[species ? b->b : b->a];
-  double count = 0;
-  for (size_t l = 0; l < t->link_count; l++) count += (double)t->links[l].count;
-  return count;
-}
-
 typedef struct numbers {
   uint32_t first, end;
 } numbers;
@@ -47,35 +38,37 @@ static numbers rows_of(const tg_ci_block* b, const tg_ci_device_rows* rows) {
   return n;
 }
 
+/* Strips of a block, at most so wide; each part of the panels and of the lanes about as large. */
+static void list_block(uint32_t number, numbers lanes, numbers targets, uint32_t most,
+                       std::vector<tg_fly_strip>* out) {
+  const uint32_t first = targets.first / TG_CI_PANEL, end = tg_ci_panels(targets.end);
+  const uint32_t parts = (end - first + TG_FLY_STRIP_PANELS - 1) / TG_FLY_STRIP_PANELS;
+  const uint32_t pieces = (lanes.end - lanes.first + most - 1) / most;
+  const uint32_t wide = ((lanes.end - lanes.first + pieces - 1) / pieces + 7) / 8 * 8;
+  for (uint32_t lane = lanes.first; lane < lanes.end; lane += wide)
+    for (uint32_t p = 0; p < parts; p++) {
+      const uint32_t from = first + (end - first) * p / parts;
+      const uint32_t to = first + (end - first) * (p + 1) / parts;
+      tg_fly_strip s = {number, lane, std::min(wide, lanes.end - lane),
+                        std::max(targets.first, from * TG_CI_PANEL),
+                        std::min(targets.end, to * TG_CI_PANEL)};
+      out->push_back(s);
+    }
+}
+
+/* Narrow ones where all multiprocessors would not have some otherwise. */
 static void list_strips(const tg_ci_fly* f, const tg_ci_device_rows* rows, int species,
                         const std::vector<uint32_t>& order, int multiprocessors,
                         tg_fly_work* work) {
-  const tg_ci_space* space = f->space;
-  double total = 0;
-  for (uint32_t n : order) {
-    const tg_ci_block* b = &space->blocks[n];
-    const double lanes = (double)(species ? b->rows : b->columns) / LANES;
-    total += strip_cost(f, b, species) * lanes;
-  }
-  const double share = total / (SHARES * multiprocessors);
-  for (uint32_t n : order) {
-    const tg_ci_block* b = &space->blocks[n];
-    const numbers made = rows_of(b, rows);
-    numbers all = {0, (uint32_t)b->columns};
-    const numbers lanes = species ? made : all, targets = species ? all : made;
-    if (made.first == made.end) continue;
-    const uint32_t count = targets.end - targets.first;
-    const uint32_t most = std::max<uint32_t>(1, count / LEAST_TARGETS);
-    const double cost = strip_cost(f, b, species);
-    const uint32_t wanted = cost > share ? (uint32_t)std::min(cost / share + 1, 1e6) : 1;
-    const uint32_t parts = std::min(wanted, most);
-    for (uint32_t lane = lanes.first; lane < lanes.end; lane += LANES)
-      for (uint32_t p = 0; p < parts; p++) {
-        tg_fly_strip s = {n, lane, std::min<uint32_t>(LANES, lanes.end - lane),
-                          targets.first + (uint32_t)((uint64_t)count * p / parts),
-                          targets.first + (uint32_t)((uint64_t)count * (p + 1) / parts)};
-        work->strips[species].push_back(s);
-      }
+  for (uint32_t most = TG_FLY_STRIP_LANES; most >= LEAST_LANES; most /= 2) {
+    work->strips[species].clear();
+    for (uint32_t n : order) {
+      const tg_ci_block* b = &f->space->blocks[n];
+      const numbers made = rows_of(b, rows), all = {0, (uint32_t)b->columns};
+      if (made.first < made.end)
+        list_block(n, species ? made : all, species ? all : made, most, &work->strips[species]);
+    }
+    if (work->strips[species].size() >= (size_t)SHARES * (size_t)multiprocessors) return;
   }
 }
 
