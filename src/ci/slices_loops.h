@@ -7,7 +7,7 @@
  *                            ...: its pointers
  *   SLICES_COUNT(count, ...) the same with the sums coded, amounts, places
  *
- * Without any directive they are right and serial.
+ * Without any directive, or any of these names, they are right and serial.
  *
  * A row (i', j') has
  *
@@ -22,6 +22,14 @@
 #define TG_CI_SLICES_LOOPS_H
 
 #include "ci/slices.h"
+
+#ifndef TG_ROUTINE
+#define TG_ROUTINE static inline
+#endif
+#ifndef SLICES_ROWS
+#define SLICES_ROWS(count, ...)
+#define SLICES_COUNT(count, ...)
+#endif
 
 enum { LANES = TG_CI_SLICE_LANES };
 
@@ -201,8 +209,8 @@ TG_ROUTINE double diagonal_of(const tg_ci_slices_tables* t, uint64_t state) {
 
 /* ---- making the matrix ---- */
 
-static void slices_count(const tg_ci_slices_tables* t, uint64_t rows, uint32_t* words_of,
-                         uint32_t* amounts_of, double* diagonal, tg_ci_slices_tally* tally) {
+static inline void slices_count(const tg_ci_slices_tables* t, uint64_t rows, uint32_t* words_of,
+                                uint32_t* amounts_of, double* diagonal, tg_ci_slices_tally* tally) {
   uint64_t coded = 0, amounts = 0, places = 0;
   SLICES_COUNT(rows, t, words_of, amounts_of, diagonal)
   for (uint64_t row = 0; row < rows; row++) {
@@ -218,7 +226,8 @@ static void slices_count(const tg_ci_slices_tables* t, uint64_t rows, uint32_t* 
   *tally = (tg_ci_slices_tally){coded, amounts, places};
 }
 
-static void slices_widths(uint64_t rows, const uint32_t* counts, uint32_t unit, uint32_t* widths) {
+static inline void slices_widths(uint64_t rows, const uint32_t* counts, uint32_t unit,
+                                 uint32_t* widths) {
   const uint64_t slices = (rows + LANES - 1) / LANES;
   SLICES_ROWS(slices + 1, counts, widths)
   for (uint64_t s = 0; s < slices + 1; s++) {
@@ -229,7 +238,7 @@ static void slices_widths(uint64_t rows, const uint32_t* counts, uint32_t unit, 
   }
 }
 
-static void slices_fill(const tg_ci_slices_tables* t, const tg_ci_slices_matrix* m) {
+static inline void slices_fill(const tg_ci_slices_tables* t, const tg_ci_slices_matrix* m) {
   const uint64_t rows = m->rows, places = m->slices * LANES;
   const uint64_t *quad_at = m->quad_at, *amount_at = m->amount_at;
   uint64_t* pairs = m->pairs;
@@ -346,8 +355,8 @@ SLICES_PRODUCT(multiply_two, TWO_START, TWO_ADD, TWO_END)
 SLICES_PRODUCT(multiply_three, FOUR_START, FOUR_ADD, THREE_END)
 SLICES_PRODUCT(multiply_four, FOUR_START, FOUR_ADD, FOUR_END)
 
-static void slices_multiply(const tg_ci_slices_matrix* m, int k, const double* x, double* y,
-                            size_t ldy) {
+static inline void slices_multiply(const tg_ci_slices_matrix* m, int k, const double* x, double* y,
+                                   size_t ldy) {
   if (k == 1)
     multiply_one(m, x, y, ldy);
   else if (k == 2)
@@ -358,8 +367,8 @@ static void slices_multiply(const tg_ci_slices_matrix* m, int k, const double* x
     multiply_four(m, x, y, ldy);
 }
 
-static void slices_pack(uint64_t rows, int k, int width, const double* x, size_t ldx,
-                        double* packed) {
+static inline void slices_pack(uint64_t rows, int k, int width, const double* x, size_t ldx,
+                               double* packed) {
   SLICES_ROWS(rows, x, packed)
   for (uint64_t row = 0; row < rows; row++)
     for (int v = 0; v < width; v++)
