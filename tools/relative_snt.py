@@ -17,6 +17,7 @@ import argparse
 import functools
 import itertools
 import math
+import os
 import sys
 from fractions import Fraction
 from math import factorial, sqrt
@@ -223,7 +224,9 @@ def read_relative(path):
         with open(path) as stream:
             words = [(n, w.split()) for n, w in enumerate(stream, 1) if not w.startswith("#")]
     except OSError as error:
-        fail(str(error))
+        fail(f"{path}: cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        fail(f"{path}: is not text; relative LSJT elements were expected (packed? unpack it)")
     rows = [(n, w) for n, w in words if w]
     if len(rows) < 3 or [len(w) for _, w in rows[:3]] != [1, 5, 2]:
         fail(
@@ -237,17 +240,32 @@ def read_relative(path):
             f"{path}:{rows[1][0]}: J0 g0 T0min T0max are {' '.join(rows[1][1][:4])}; an interaction "
             "that is a scalar of isospin, too, has 0 0 0 0"
         )
+    if not all(x.isdecimal() for x in rows[2][1]):
+        found = " ".join(rows[2][1])
+        fail(f"{path}:{rows[2][0]}: Nmax Jmax are {found}; whole numbers were expected")
+    most = int(rows[2][1][0])
     out = {}
     for n, w in rows[3:]:
         try:
             T0, e, l, S, j, T, e2, l2, S2, j2, T2 = map(int, w[:11])
-            value = float(w[11])
-        except (ValueError, IndexError):
+            (value,) = map(float, w[11:])
+        except ValueError:
             fail(f"{path}:{n}: expected T0, twice N L S J T, and a number")
         if (T0, S, j, T) != (0, S2, j2, T2):
             fail(f"{path}:{n}: an element of a scalar has equal S, J and T on both sides")
+        if not math.isfinite(value):
+            fail(f"{path}:{n}: the element is {w[11]}; a finite number was expected")
+        for a, b in ((e, l), (e2, l2)):
+            whole = 0 <= b <= a <= most and (a - b) % 2 == 0 and S in (0, 1) and T in (0, 1)
+            if not whole or not abs(b - S) <= j <= b + S or (b + S + T) % 2 == 0:
+                fail(
+                    f"{path}:{n}: N L S J T = {a} {b} {S} {j} {T} is no state of two nucleons with "
+                    f"at most Nmax = {most} quanta (L + S + T is odd, N - L even)"
+                )
+        if out.get((e, l, e2, l2, S, j, T), value) != value:
+            fail(f"{path}:{n}: this element is there already, with another value")
         out[e, l, e2, l2, S, j, T] = out[e2, l2, e, l, S, j, T] = value
-    return out, int(rows[2][1][0])
+    return out, most
 
 
 # --- what a space needs, and writing it ---
@@ -363,8 +381,12 @@ def main():
     parser.add_argument("-o", "--output", required=True)
     o = parser.parse_args()
     mass = o.protons + o.neutrons
-    if min(o.protons, o.neutrons, o.nmax) < 0 or mass < 2 or not o.hw > 0:
-        fail("expected two nucleons or more, nmax of at least 0 and hw above 0")
+    if min(o.protons, o.neutrons, o.nmax) < 0 or mass < 2 or not 0 < o.hw < math.inf:
+        fail("expected two nucleons or more, nmax of at least 0 and a finite hw above 0")
+    if mass > 400:
+        fail(f"{mass} nucleons; at most 400 were expected")
+    if os.path.realpath(o.relative) == os.path.realpath(o.output):
+        fail(f"-o {o.output}: would overwrite the input; choose another name")
     highest = shells(o.protons, o.neutrons)
     one, two = highest[0] + o.nmax, highest[0] + highest[1] + o.nmax
     interaction, most = read_relative(o.relative)
@@ -378,8 +400,11 @@ def main():
         for i, j, k, l, J, value in two_body(elements, orbits, two, kind):
             listed.append((i + first + 1, j + second + 1, k + first + 1, l + second + 1, J, value))
     words = f"A = {mass}, hw = {o.hw:g} MeV, nmax = {o.nmax}: interaction, kinetic energy"
-    with open(o.output, "w") as stream:
-        write_snt(stream, words + (", Coulomb" if o.coulomb else ""), orbits, listed)
+    try:
+        with open(o.output, "w") as stream:
+            write_snt(stream, words + (", Coulomb" if o.coulomb else ""), orbits, listed)
+    except OSError as error:
+        fail(f"{o.output}: cannot be written: {error.strerror}")
     print(f"{o.output}: {2 * len(orbits)} orbits, {len(listed)} elements")
 
 

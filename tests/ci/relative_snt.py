@@ -95,6 +95,27 @@ for source, words in (("two.dat", "two.dat:3: J0 g0"), ("missing.dat", "No such 
     made = transform(source, 2, 1, 2, "refused.snt")
     assert made.returncode == 1 and words in made.stderr, made.stderr
     assert not os.path.exists("refused.snt")
+GOOD = "0  1 1 0 1 0  1 1 0 1 0  -1.5\n"
+for text, words in (
+    (HEAD + GOOD.replace("-1.5", "nan"), "finite number"),
+    (HEAD + GOOD.replace("-1.5", ""), "twice N L S J T"),
+    (HEAD + GOOD.replace("-1.5", "-1.5 2"), "twice N L S J T"),
+    (HEAD + GOOD + GOOD.replace("-1.5", "2"), "there already"),
+    (HEAD + GOOD.replace("1 1 0 1 0", "1 1 0 1 1"), "no state of two nucleons"),
+    (HEAD + GOOD.replace("1 1 0 1 0", "21 1 0 1 0"), "no state of two nucleons"),
+    (HEAD.replace("20 4", "x 4"), "Nmax Jmax are x 4"),
+    ("\udcff\n" + HEAD, "is not text"),
+):
+    with open("bad.dat", "w", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.write(text)
+    made = transform("bad.dat", 2, 1, 2, "refused.snt")
+    assert made.returncode == 1 and words in made.stderr, (text, made.stderr)
+    assert "Traceback" not in made.stderr and not os.path.exists("refused.snt")
+for output, words in (("nowhere/x.snt", "cannot be written"), ("nothing.dat", "would overwrite")):
+    made = transform("nothing.dat", 2, 0, 0, output)
+    assert made.returncode == 1 and words in made.stderr, made.stderr
+made = transform("nothing.dat", 2, 0, 0, "refused.snt", "--hw", "inf")
+assert made.returncode == 1 and "finite hw" in made.stderr, made.stderr
 made = transform("nothing.dat", 2, 1, 30, "refused.snt")
 assert made.returncode == 1 and "needs 30" in made.stderr, made.stderr
 
