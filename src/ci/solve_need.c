@@ -89,9 +89,16 @@ static tg_status vectors_need(const tg_ci_run* r, const tg_ci_need* need, uint64
 
 /* What OpenACC's module works on; on the host --memory is its limit, too. */
 static tg_status find_acc(tg_ci_run* r) {
-  if (r->pes.count > 1 || r->pes.world)
-    return tg_fail(TG_ERR_INPUT, "--backend acc has all states in one processing element, not %d",
+  if (r->pes.count > 1)
+    return tg_fail(TG_ERR_INPUT,
+                   "--backend acc has all states in one processing element, not %d; start a single "
+                   "process, or use --backend omp or cuda",
                    r->pes.count);
+  if (r->pes.world)
+    return tg_fail(TG_ERR_INPUT,
+                   "--backend acc has one processing element, which talks to no other; leave out "
+                   "--transport %s",
+                   tg_world_transport(r->pes.world));
   TG_TRY(tg_ci_device_room_acc(&r->gpu));
   if (r->gpu.host && r->gpu.usable > r->memory) r->gpu.usable = r->memory;
   return TG_OK;

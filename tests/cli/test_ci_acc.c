@@ -65,6 +65,18 @@ static void mistakes_are_refused(void** state) {
   }
 }
 
+/* Where there is MPI: one element needs no transport, and the message says what to leave out. */
+static void a_transport_is_refused(void** state) {
+  (void)state;
+#if defined(TG_HAVE_MPI) && TG_HAVE_MPI
+  if (!is_made()) skip();
+  assert_int_equal(ci_run("solve -i usdb --protons 2 --backend acc --transport mpi"), 2);
+  assert_non_null(strstr(ci_output, "leave out --transport mpi"));
+#else
+  skip();
+#endif
+}
+
 /* On the host what the program may take is the module's limit, too. */
 static void too_little_memory_is_told(void** state) {
   (void)state;
@@ -93,6 +105,7 @@ int main(void) {
       cmocka_unit_test(levels_without_a_file),      cmocka_unit_test(nuclei_of_the_reference),
       cmocka_unit_test(molecules_of_the_reference), cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(too_little_memory_is_told),  cmocka_unit_test(a_missing_module_is_told),
+      cmocka_unit_test(a_transport_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
