@@ -27,7 +27,7 @@ typedef struct fields {
 
 static const tg_cli_option options[] = {
     {"case", 0, TG_CLI_LIST, offsetof(fields, cases), "NAME",
-     "20Ne, 24Mg, 28Si, 46Ti, 6Li, H2O, 48Cr, 52Fe, 56Fe, 56Ni, or all; may be repeated (default: "
+     "20Ne, 24Mg, 28Si, 46Ti, 6Li, H2O, 48Cr, 52Fe, 56Fe, 56Ni, or all (default: "
      "24Mg to 48Cr, whose input is there)",
      false},
     {"interaction", 'i', TG_CLI_TEXT, offsetof(fields, interaction), "FILE",

@@ -25,7 +25,7 @@ typedef struct fields {
 
 static const tg_cli_option options[] = {
     {"case", 0, TG_CLI_LIST, offsetof(fields, cases), "NAME",
-     "20Ne, 24Mg, 28Si, 46Ti, 6Li, H2O, 48Cr, or all; may be repeated (default: those of seconds, "
+     "20Ne, 24Mg, 28Si, 46Ti, 6Li, H2O, 48Cr, or all (default: those of seconds, "
      "24Mg to H2O, whose input is there)",
      false},
     {"interaction", 'i', TG_CLI_TEXT, offsetof(fields, interaction), "FILE",
