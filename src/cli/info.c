@@ -227,7 +227,9 @@ static void print_text(const facts* all) {
   else
     printf("NVSHMEM    no: %s\n", all->nvshmem);
   const char* hdf5 = tg_ci_results_library();
-  printf("HDF5       %s\n", hdf5 ? hdf5 + strlen("HDF5 ") : "no: throng was built without");
+  printf("HDF5       %s\n", hdf5 ? hdf5 + strlen("HDF5 ")
+                                 : "no: throng was built without; ./dev build installs "
+                                   "libhdf5-dev and builds again");
   printf("gnuplot    %s%s\n", all->gnuplot_works ? "" : "no: ", all->gnuplot);
   print_ables("Backends", all->backends, BACKEND_COUNT);
   print_ables("Transports", all->transports, TRANSPORT_COUNT);

@@ -102,7 +102,8 @@ static const tg_motif_table* table_of(void* handle, module* m) {
 
 static const tg_motif_table* load(module* m, bool wanted) {
   if (m->table != NULL) return m->table;
-  snprintf(m->reason, sizeof m->reason, "throng was built without it: that takes %s", m->made_by);
+  snprintf(m->reason, sizeof m->reason,
+           "throng was built without it: ./dev build makes it where it finds %s", m->made_by);
   if (!wanted) snprintf(m->reason, sizeof m->reason, "it was not asked for");
   m->table = &m->failed;
   void* handle = wanted ? open_module(m) : NULL;
