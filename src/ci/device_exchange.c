@@ -11,14 +11,14 @@
 #include "ci/device_exchange.h"
 
 #include "base/memory.h"
+#include "ci/device_lists.h"
 #include "ci/readers.h"
 #include "comm/symmetric.h"
 
 enum {
-  PIECE = 4096, /* states that a block of threads copies */
-  SUMS = 8192,  /* numbers that are summed at once */
-  CLOCKS = 8,   /* exchanges whose events may be read later */
-  MARKS = 4     /* of an exchange: its start; stored; all it reads has come; its rows are made */
+  SUMS = 8192, /* numbers that are summed at once */
+  CLOCKS = 8,  /* exchanges whose events may be read later */
+  MARKS = 4    /* of an exchange: its start; stored; all it reads has come; its rows are made */
 };
 
 enum { ARRIVED, CONSUMED, SUMMED, EVENTS = SUMMED + 2 };
@@ -47,9 +47,14 @@ struct tg_ci_device_exchange {
   tg_ci_piece* pieces; /* on the device: what each reader is sent; for this PE all it has */
   size_t* piece_begin; /* [count + 1] */
   uint64_t* states;    /* [count] in them */
+  tg_eigen_targets targets;
+  uint32_t* masks;   /* on the device: the targets' */
+  uint64_t* chunked; /* [count] states in a reader's chunks; 0: it is no target */
+  int made;          /* vectors that have been made into x for a product to take; 0: none */
   uint64_t turn, sum_turn;
   void* clocks[CLOCKS][MARKS];
-  uint64_t read_clocks; /* exchanges whose times are in the facts */
+  uint64_t products;    /* exchanges that one has begun with: those that are timed */
+  uint64_t read_clocks; /* of them those whose times are in the facts */
   double product_s;
   tg_ci_exchange_facts facts;
 };
@@ -70,8 +75,12 @@ static size_t slot(const exchange* e, uint64_t turn, int from) {
 
 static double* doubles(char* block) { return (double*)(void*)block; }
 
-uint64_t tg_ci_device_exchange_bytes(uint64_t dimension, int most, int pe_count) {
+static uint64_t block_bytes(uint64_t dimension, int most, int pe_count) {
   return (dimension * (uint64_t)most + 2 * (uint64_t)pe_count * SUMS) * sizeof(double);
+}
+
+uint64_t tg_ci_device_exchange_bytes(uint64_t dimension, int most, int pe_count) {
+  return block_bytes(dimension, most, pe_count) + (dimension / TG_CI_CHUNK + 2) * sizeof(uint32_t);
 }
 
 /* ---- waiting and telling ---- */
@@ -100,7 +109,7 @@ static tg_status raise_signal(exchange* e, int pe, int signal, uint64_t turn) {
 /* ---- times ---- */
 
 static tg_status mark(const exchange* e, int which) {
-  return e->ops->record(&e->queue, e->clocks[e->turn % CLOCKS][which]);
+  return e->ops->record(&e->queue, e->clocks[e->products % CLOCKS][which]);
 }
 
 /* Of the oldest exchange that has not been read; waits for it. */
@@ -114,37 +123,61 @@ static void read_clock(exchange* e) {
   e->product_s += seconds[3];
 }
 
-/* ---- making ---- */
-
-static tg_status add_pieces(const tg_ci_range* list, size_t count, tg_ci_piece** all, size_t* used,
-                            size_t* room, uint64_t* states) {
-  for (size_t r = 0; r < count; r++)
-    for (uint64_t at = list[r].first; at < list[r].end; at += PIECE) {
-      const uint64_t left = list[r].end - at;
-      TG_TRY(TG_RESERVE(*used + 1, "pieces of vectors", all, room));
-      (*all)[*used] = (tg_ci_piece){at, left < PIECE ? left : PIECE};
-      *states += (*all)[(*used)++].count;
-    }
-  return TG_OK;
+static tg_status start_clock(exchange* e) {
+  if (e->products >= e->read_clocks + CLOCKS) read_clock(e);
+  e->products++;
+  return mark(e, 0);
 }
+
+/* ---- making ---- */
 
 /* What each reader is sent, in pieces; this PE's own x gets all. */
 static tg_status make_pieces(exchange* e) {
   const tg_ci_range own = {e->first, e->end};
-  tg_ci_piece* all = NULL;
-  size_t used = 0, room = 0;
+  tg_ci_pieces all = {0};
   tg_status status = TG_OK;
   for (int p = 0; p < e->count; p++) {
     const tg_ci_reader* reader = &e->of.readers[p];
     const tg_ci_range* list = p == e->pe ? &own : reader->list;
     const size_t count = p == e->pe ? e->end > e->first : reader->count;
-    TG_TRY_GOTO(add_pieces(list, count, &all, &used, &room, &e->states[p]), done);
-    e->piece_begin[p + 1] = used;
+    TG_TRY_GOTO(tg_ci_pieces_add(list, count, &all, &e->states[p]), done);
+    e->piece_begin[p + 1] = all.count;
   }
-  TG_TRY_GOTO(e->ops->allocate(&e->queue, (used + 1) * sizeof *all, (void**)&e->pieces), done);
-  status = e->ops->upload(&e->queue, all, used * sizeof *all, e->pieces);
+  const size_t size = sizeof *all.list;
+  TG_TRY_GOTO(e->ops->allocate(&e->queue, (all.count + 1) * size, (void**)&e->pieces), done);
+  status = e->ops->upload(&e->queue, all.list, all.count * size, e->pieces);
 done:
-  tg_free(all);
+  tg_free(all.list);
+  return status;
+}
+
+/* Where a kernel that makes this PE's rows stores them: its own x, all of it, and as many others as
+ * there may be; the rest are sent copies. */
+static tg_status make_targets(exchange* e) {
+  const tg_ci_range own = {e->first, e->end};
+  const uint64_t chunks = (own.end - own.first + TG_CI_CHUNK - 1) / TG_CI_CHUNK;
+  tg_eigen_targets* t = &e->targets;
+  uint32_t* masks = NULL;
+  tg_status status;
+  TG_TRY(TG_ALLOCATE((size_t)chunks + 1, "lists of readers", &masks));
+  TG_TRY_GOTO(TG_ALLOCATE((size_t)e->count, "processing elements", &e->chunked), done);
+  for (uint64_t c = 0; c < chunks; c++) masks[c] = 1;
+  *t = (tg_eigen_targets){.count = 1, .ld = (size_t)e->dimension, .chunk = TG_CI_CHUNK};
+  t->to[0] = doubles(e->block[e->pe]) + e->first;
+  for (int step = 1; step < e->count && t->count < TG_EIGEN_TARGETS; step++) {
+    const int pe = (e->pe + e->count - step) % e->count;
+    const tg_ci_reader* reader = &e->of.readers[pe];
+    if (!reader->count || !e->block[pe]) continue;
+    e->chunked[pe] =
+        tg_ci_chunks_mark(own, reader->list, reader->count, (uint32_t)1 << t->count, masks);
+    t->to[t->count++] = doubles(e->block[pe]) + e->first;
+  }
+  const size_t bytes = ((size_t)chunks + 1) * sizeof *masks;
+  TG_TRY_GOTO(e->ops->allocate(&e->queue, bytes, (void**)&e->masks), done);
+  t->masks = e->masks;
+  status = e->ops->upload(&e->queue, masks, bytes, e->masks);
+done:
+  tg_free(masks);
   return status;
 }
 
@@ -168,8 +201,7 @@ static tg_status make_own(exchange* e, card* mine) {
   TG_TRY(TG_ALLOCATE(pes, "processing elements", &e->cards));
   mine->queue = e->queue;
   for (int i = 0; i < EVENTS; i++) TG_TRY(e->ops->event_make(&e->queue, false, &mine->event[i]));
-  TG_TRY(e->ops->allocate(&e->queue,
-                          (size_t)tg_ci_device_exchange_bytes(e->dimension, e->most, e->count),
+  TG_TRY(e->ops->allocate(&e->queue, (size_t)block_bytes(e->dimension, e->most, e->count),
                           (void**)&mine->block));
   if (e->pe != 0) return TG_OK;
   TG_TRY(TG_ALLOCATE(1, "processing elements", &mine->users));
@@ -187,7 +219,7 @@ static void leave(const exchange* e) {
 
 /* Collective: where the others' memory is. */
 static tg_status meet(exchange* e, card* mine) {
-  const uint64_t bytes = tg_ci_device_exchange_bytes(e->dimension, e->most, e->count);
+  const uint64_t bytes = block_bytes(e->dimension, e->most, e->count);
   TG_TRY(tg_symmetric_create(e->world, e->processes ? (size_t)bytes : 0, 3 * e->count, &e->memory));
   if (!e->processes) {
     TG_TRY(tg_world_all_gather(e->world, mine, sizeof *mine, e->cards));
@@ -199,7 +231,9 @@ static tg_status meet(exchange* e, card* mine) {
   for (int p = 0; p < e->count; p++)
     if (!e->block[p] && e->of.readers[p].count) e->messages = true;
   const size_t size = (size_t)e->count * sizeof *e->block;
-  return tg_world_agree(e->world, e->ops->upload(&e->queue, e->block, size, e->blocks_there));
+  tg_status status = e->ops->upload(&e->queue, e->block, size, e->blocks_there);
+  if (status == TG_OK) status = make_targets(e);
+  return tg_world_agree(e->world, status);
 }
 
 tg_status tg_ci_device_exchange_create(tg_world* world, const tg_ci_queue* queue,
@@ -245,6 +279,7 @@ void tg_ci_device_exchange_destroy(tg_ci_device_exchange** out) {
     if (e->joined) leave(e);
     tg_symmetric_destroy(&e->memory);
     e->ops->release(&e->queue, e->pieces);
+    e->ops->release(&e->queue, e->masks);
     e->ops->release(&e->queue, e->blocks_there);
     for (int c = 0; c < CLOCKS; c++)
       for (int m = 0; m < MARKS; m++) e->ops->event_free(e->clocks[c][m]);
@@ -253,6 +288,7 @@ void tg_ci_device_exchange_destroy(tg_ci_device_exchange** out) {
   tg_free(e->cards);
   tg_free(e->block);
   tg_free(e->states);
+  tg_free(e->chunked);
   tg_free(e->piece_begin);
   tg_free(e);
   *out = NULL;
@@ -293,51 +329,115 @@ static tg_status queue_puts(exchange* e, int pe, int k) {
   return TG_OK;
 }
 
-tg_status tg_ci_device_exchange_push(tg_ci_device_exchange* e, int k, const double* x, size_t ld) {
-  if (k > e->most)
-    return tg_fail(TG_ERR_INTERNAL, "%d vectors are to be exchanged at once, at most %d", k,
-                   e->most);
-  if (e->turn >= e->read_clocks + CLOCKS) read_clock(e);
-  e->turn++;
-  e->facts.turns++;
-  TG_TRY(mark(e, 0));
-  if (e->messages) TG_TRY(queue_copy(e, e->pe, k, x, ld));
-  for (int step = 1; step < e->count; step++) {
-    const int pe = (e->pe + e->count - step) % e->count;
-    if (!e->of.readers[pe].count) continue;
-    TG_TRY(wait_for(e, consumed(e, pe), pe, e->turn - 1, "a vector's slice, read by PE"));
-    if (e->turn > 1) TG_TRY(wait_event(e, pe, CONSUMED));
-    TG_TRY(e->block[pe] ? queue_copy(e, pe, k, x, ld) : queue_puts(e, pe, k));
-    e->facts.sent += e->states[pe] * (uint64_t)k * sizeof *x;
-  }
+/* Until a reader is done with what it was sent before. */
+static tg_status wait_for_reader(exchange* e, int pe) {
+  TG_TRY(wait_for(e, consumed(e, pe), pe, e->turn - 1, "a vector's slice, read by PE"));
+  return e->turn > 1 ? wait_event(e, pe, CONSUMED) : TG_OK;
+}
+
+/* By a kernel, or messages. */
+static tg_status send(exchange* e, int pe, int k, const double* x, size_t ld) {
+  e->facts.sent += e->states[pe] * (uint64_t)k * sizeof *x;
+  return e->block[pe] ? queue_copy(e, pe, k, x, ld) : queue_puts(e, pe, k);
+}
+
+static tg_status tell_readers(exchange* e) {
   TG_TRY(record(e, ARRIVED));
   for (int step = 1; step < e->count; step++) {
     const int pe = (e->pe + e->count - step) % e->count;
     if (e->of.readers[pe].count) TG_TRY(raise_signal(e, pe, arrived(e->pe), e->turn));
   }
-  /* last, as nobody else waits for it */
-  if (!e->messages) TG_TRY(queue_copy(e, e->pe, k, x, ld));
-  return mark(e, 1);
+  return TG_OK;
 }
 
-tg_status tg_ci_device_exchange_wait(tg_ci_device_exchange* e) {
+static tg_status wait_for_sources(exchange* e) {
   for (int step = 1; step < e->count; step++) {
     const int pe = (e->pe + step) % e->count;
     if (!e->of.sources[pe]) continue;
     TG_TRY(wait_for(e, arrived(pe), pe, e->turn, "a vector's slice, of PE"));
     TG_TRY(wait_event(e, pe, ARRIVED));
   }
-  return mark(e, 2);
+  return TG_OK;
 }
 
-tg_status tg_ci_device_exchange_done(tg_ci_device_exchange* e) {
-  TG_TRY(mark(e, 3));
+static tg_status tell_sources(exchange* e) {
   TG_TRY(record(e, CONSUMED));
   for (int step = 1; step < e->count; step++) {
     const int pe = (e->pe + step) % e->count;
     if (e->of.sources[pe]) TG_TRY(raise_signal(e, pe, consumed(e, e->pe), e->turn));
   }
   return TG_OK;
+}
+
+/* What was made for the turn before, and not taken, is void: read by nobody, but waited for, as it
+ * may still be on its way. */
+static tg_status next_turn(exchange* e, int k) {
+  if (k > e->most)
+    return tg_fail(TG_ERR_INTERNAL, "%d vectors are to be exchanged at once, at most %d", k,
+                   e->most);
+  if (e->made) {
+    TG_TRY(wait_for_sources(e));
+    TG_TRY(tell_sources(e));
+  }
+  e->made = 0;
+  e->turn++;
+  e->facts.turns++;
+  return TG_OK;
+}
+
+tg_status tg_ci_device_exchange_push(tg_ci_device_exchange* e, int k, const double* x, size_t ld) {
+  TG_TRY(next_turn(e, k));
+  TG_TRY(start_clock(e));
+  if (e->messages) TG_TRY(queue_copy(e, e->pe, k, x, ld));
+  for (int step = 1; step < e->count; step++) {
+    const int pe = (e->pe + e->count - step) % e->count;
+    if (!e->of.readers[pe].count) continue;
+    TG_TRY(wait_for_reader(e, pe));
+    TG_TRY(send(e, pe, k, x, ld));
+  }
+  TG_TRY(tell_readers(e));
+  /* last, as nobody else waits for it */
+  if (!e->messages) TG_TRY(queue_copy(e, e->pe, k, x, ld));
+  return mark(e, 1);
+}
+
+tg_status tg_ci_device_exchange_open(tg_ci_device_exchange* e, int k, tg_eigen_targets* out) {
+  TG_TRY(next_turn(e, k));
+  for (int step = 1; step < e->count; step++) {
+    const int pe = (e->pe + e->count - step) % e->count;
+    if (e->of.readers[pe].count) TG_TRY(wait_for_reader(e, pe));
+  }
+  *out = e->targets;
+  return TG_OK;
+}
+
+tg_status tg_ci_device_exchange_close(tg_ci_device_exchange* e, int k, const double* x, size_t ld) {
+  for (int step = 1; step < e->count; step++) {
+    const int pe = (e->pe + e->count - step) % e->count;
+    e->facts.sent += e->chunked[pe] * (uint64_t)k * sizeof *x;
+    if (e->of.readers[pe].count && !e->chunked[pe]) TG_TRY(send(e, pe, k, x, ld));
+  }
+  e->made = k;
+  return tell_readers(e);
+}
+
+tg_status tg_ci_device_exchange_take(tg_ci_device_exchange* e, int k) {
+  if (k != e->made)
+    return tg_fail(TG_ERR_INTERNAL, "%d vectors are to be multiplied, but %d are there", k,
+                   e->made);
+  e->made = 0;
+  TG_TRY(start_clock(e));
+  return mark(e, 1);
+}
+
+tg_status tg_ci_device_exchange_wait(tg_ci_device_exchange* e) {
+  TG_TRY(wait_for_sources(e));
+  return mark(e, 2);
+}
+
+tg_status tg_ci_device_exchange_done(tg_ci_device_exchange* e) {
+  TG_TRY(mark(e, 3));
+  return tell_sources(e);
 }
 
 /* ---- sums ---- */
@@ -374,7 +474,7 @@ tg_status tg_ci_device_exchange_sum(tg_ci_device_exchange* e, double* values, si
 }
 
 tg_ci_exchange_facts tg_ci_device_exchange_facts_of(tg_ci_device_exchange* e, double* product_s) {
-  while (e->read_clocks < e->turn) read_clock(e);
+  while (e->read_clocks < e->products) read_clock(e);
   *product_s = e->product_s;
   return e->facts;
 }

@@ -13,6 +13,12 @@
  *   | 4    |                                            | queues its product                      |
  *   | 5    |                                            | queues the raising of consumed          |
  *
+ * A push queues a kernel for step 2. The other way is to open the exchange, to queue the kernel
+ * that makes the vectors, which stores them, and to close it; the product then takes what is there.
+ * Where the next exchange begins before that, nobody wanted those vectors: they are void, and steps
+ * 3 and 5 follow each other. Which it is depends on nothing but the order of calls, the same on all
+ * PEs.
+ *
  * No kernel ever spins. Of threads, a flag tells the other's host that an event has been recorded
  * behind the stores (or the product), and the waiting stream is made to wait for that event; an
  * event is recorded again only after all who wait for it have said the opposite. Of processes the
@@ -22,6 +28,7 @@
 
 #include "ci/device_queue.h"
 #include "ci/exchange.h"
+#include "eigen/eigen.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +53,13 @@ const double* tg_ci_device_exchange_x(const tg_ci_device_exchange* exchange);
  * its own x and to those who need them. */
 tg_status tg_ci_device_exchange_push(tg_ci_device_exchange* exchange, int k, const double* x,
                                      size_t ld);
+/** In place of a push, every PE: what is queued next may store its rows of k vectors at *out, those
+ * of this PE's own x among them, and this after it; x as for a push, the same numbers. */
+tg_status tg_ci_device_exchange_open(tg_ci_device_exchange* exchange, int k, tg_eigen_targets* out);
+tg_status tg_ci_device_exchange_close(tg_ci_device_exchange* exchange, int k, const double* x,
+                                      size_t ld);
+/** Then where a product begins, every PE. */
+tg_status tg_ci_device_exchange_take(tg_ci_device_exchange* exchange, int k);
 /** What is queued after this finds all that it needs in x. */
 tg_status tg_ci_device_exchange_wait(tg_ci_device_exchange* exchange);
 /** After all uses of x have been queued; the others may store the next one when they are done. */
@@ -55,8 +69,9 @@ tg_status tg_ci_device_exchange_done(tg_ci_device_exchange* exchange);
  * order of these, the same bits on all. Queued. */
 tg_status tg_ci_device_exchange_sum(tg_ci_device_exchange* exchange, double* values, size_t count);
 
-/** Seconds are those of the GPU, by events: push_s until what it stores is there, exposed_s until
- * all that it reads has come, *product_s until its rows are made. Waits for the last one. */
+/** Seconds are those of the GPU, by events, from a product's begin: push_s until what it stores is
+ * there, exposed_s until all that it reads has come, *product_s until its rows are made. Vectors
+ * that were void are among the exchanges and bytes. Waits for the last one. */
 tg_ci_exchange_facts tg_ci_device_exchange_facts_of(tg_ci_device_exchange* exchange,
                                                     double* product_s);
 

@@ -94,14 +94,24 @@ failed:
   return status;
 }
 
-/* Of as many vectors as an exchange has room for. */
-static tg_status apply(tg_ci_device_share* s, int k, const double* x, double* y, size_t ld) {
-  TG_TRY(tg_ci_device_exchange_push(s->exchange, k, x, ld));
+/* Once this PE's rows of x are on their way. */
+static tg_status multiply(tg_ci_device_share* s, int k, double* y, size_t ld) {
   TG_TRY(tg_ci_device_exchange_wait(s->exchange));
   if (s->op)
     TG_TRY(tg_ci_device_operator_apply(s->op, k, tg_ci_device_exchange_x(s->exchange),
                                        (size_t)s->dimension, y, ld));
   return tg_ci_device_exchange_done(s->exchange);
+}
+
+/* Of as many vectors as an exchange has room for. */
+static tg_status apply(tg_ci_device_share* s, int k, const double* x, double* y, size_t ld) {
+  TG_TRY(tg_ci_device_exchange_push(s->exchange, k, x, ld));
+  return multiply(s, k, y, ld);
+}
+
+static tg_status apply_made(tg_ci_device_share* s, int k, double* y, size_t ld) {
+  TG_TRY(tg_ci_device_exchange_take(s->exchange, k));
+  return multiply(s, k, y, ld);
 }
 
 /* The others may be waiting for what a PE whose GPU failed will never store. */
@@ -117,6 +127,19 @@ tg_status tg_ci_device_share_apply(tg_ci_device_share* s, int k, const double* x
     TG_TRY(or_abort(s, apply(s, k - v < s->block ? k - v : s->block, x + at, y + at, ld)));
   }
   return TG_OK;
+}
+
+tg_status tg_ci_device_share_open(tg_ci_device_share* s, int k, tg_eigen_targets* out) {
+  out->count = 0;
+  return k <= s->block ? or_abort(s, tg_ci_device_exchange_open(s->exchange, k, out)) : TG_OK;
+}
+
+tg_status tg_ci_device_share_close(tg_ci_device_share* s, int k, const double* x, size_t ld) {
+  return or_abort(s, tg_ci_device_exchange_close(s->exchange, k, x, ld));
+}
+
+tg_status tg_ci_device_share_apply_made(tg_ci_device_share* s, int k, double* y, size_t ld) {
+  return or_abort(s, apply_made(s, k, y, ld));
 }
 
 tg_status tg_ci_device_share_sum(tg_ci_device_share* s, double* values, size_t count) {

@@ -33,6 +33,10 @@ void tg_ci_device_share_destroy(tg_ci_device_share** share);
  * the device. Queued. A failure aborts the world. */
 tg_status tg_ci_device_share_apply(tg_ci_device_share* share, int k, const double* x, double* y,
                                    size_t ld);
+/** Collective, as tg_eigen_outlet has them: x goes out as it is made, up to `block` vectors. */
+tg_status tg_ci_device_share_open(tg_ci_device_share* share, int k, tg_eigen_targets* out);
+tg_status tg_ci_device_share_close(tg_ci_device_share* share, int k, const double* x, size_t ld);
+tg_status tg_ci_device_share_apply_made(tg_ci_device_share* share, int k, double* y, size_t ld);
 /** Collective: values of the device become their sums over all PEs, the same bits on all. Queued.
  */
 tg_status tg_ci_device_share_sum(tg_ci_device_share* share, double* values, size_t count);

@@ -90,6 +90,23 @@ static tg_status sum_there(void* context, double* values, size_t count) {
   return tg_ci_device_share_sum(p->gpu, values, count);
 }
 
+static tg_status open_outlet(void* context, int k, tg_eigen_targets* out) {
+  const pe* p = context;
+  return tg_ci_device_share_open(p->gpu, k, out);
+}
+
+static tg_status close_outlet(void* context, int k, const double* x, size_t ld) {
+  const pe* p = context;
+  return tg_ci_device_share_close(p->gpu, k, x, ld);
+}
+
+static tg_status multiply_made(void* context, int k, double* y, size_t ld) {
+  const pe* p = context;
+  return tg_ci_device_share_apply_made(p->gpu, k, y, ld);
+}
+
+static const tg_eigen_outlet outlet = {open_outlet, close_outlet, multiply_made};
+
 /* The PEs' values one after the other, combined in their order: the same bits on all. */
 static tg_status reduce(void* context, tg_eigen_reduction what, double* values, size_t count) {
   const pe* p = context;
@@ -192,6 +209,7 @@ static tg_status on_the_gpu(const pe* p, bool diagonal, tg_eigen_problem* proble
   problem->device = tg_ci_device_share_device(p->gpu);
   problem->stream = tg_ci_device_share_stream(p->gpu);
   problem->sum_there = sum_there;
+  problem->outlet = &outlet;
   return diagonal ? tg_ci_device_share_diagonal(p->gpu, &problem->diagonal) : TG_OK;
 }
 

@@ -67,7 +67,7 @@ void tg_eigen_restart(tg_eigen_solver* solver, int keep, bool next) {
   tg_rows_times(&solver->rows, active, p, solver->s, solver->most, keep, active);
   if (solver->images)
     tg_rows_times(&solver->rows, solver->images, p, solver->s, solver->most, keep, solver->images);
-  if (!next) state->width = 0;
+  if (!next) state->width = solver->handed = 0;
   for (int i = 0; i < state->width && keep < p; i++)
     tg_rows_copy(&solver->rows, tg_eigen_column(solver, locked + p + i),
                  tg_eigen_column(solver, locked + keep + i));

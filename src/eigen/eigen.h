@@ -45,6 +45,32 @@ typedef enum tg_eigen_place {
                     return when their work is done */
 } tg_eigen_place;
 
+enum { TG_EIGEN_TARGETS = 32 }; /* most places of one outlet */
+
+/** Where else a GPU's kernel stores rows of the columns that it makes. */
+typedef struct tg_eigen_targets {
+  int count;
+  size_t ld;    /* from one column to the next, at every target */
+  size_t chunk; /* rows, a multiple of 64 */
+  const uint32_t*
+      masks; /* [n / chunk, rounded up] of the device; bit t: target t is to have them */
+  double* to[TG_EIGEN_TARGETS]; /* [count] where this PE's first row of the first column goes */
+} tg_eigen_targets;
+
+/** A product whose x has to be elsewhere, too: there the kernel that makes the next block may store
+ * it right away, so that it is on its way before the product begins. Callbacks get the problem's
+ * context; each is collective. */
+typedef struct tg_eigen_outlet {
+  /** What is queued on the stream next may store k columns at the targets. None of these, on all
+   * PEs: not so many columns; then nothing is closed. */
+  tg_status (*open)(void* context, int k, tg_eigen_targets* out);
+  /** It has been queued; x: [n, k], the same columns. */
+  tg_status (*close)(void* context, int k, const double* x, size_t ld);
+  /** y = A x, as the problem's apply, of the columns that were closed last. Where those have
+   * changed since, or are not wanted, apply or open follows in its place. */
+  tg_status (*apply)(void* context, int k, double* y, size_t ld);
+} tg_eigen_outlet;
+
 /** The operator. All members after apply may be zero. */
 typedef struct tg_eigen_problem {
   size_t n;      /* rows of this PE */
@@ -80,6 +106,8 @@ typedef struct tg_eigen_problem {
   /** As reduce for sums, of values that lie there; queued on the stream. With it a step of Lanczos
    * waits once for the GPU; NULL: for each sum, which then goes by way of reduce. */
   tg_status (*sum_there)(void* context, double* values, size_t count);
+
+  const tg_eigen_outlet* outlet; /* of Lanczos on a CUDA device; on all PEs, or NULL on all */
 } tg_eigen_problem;
 
 typedef enum tg_eigen_method {

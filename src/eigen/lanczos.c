@@ -132,6 +132,7 @@ static tg_status step_at_once(tg_eigen_solver* solver, double* h, int* left) {
     memcpy(solver->b + (size_t)j * TG_EIGEN_BLOCK, step.r + (size_t)j * (size_t)c,
            (size_t)c * sizeof *step.r);
   *left = c;
+  solver->handed = step.out ? c : 0;
   return TG_OK;
 }
 

@@ -28,11 +28,17 @@ static tg_status not_finite(const tg_eigen_solver* solver, int count, const doub
                              : "is so large that its norm overflows");
 }
 
+/* The next block may be where products read it already. */
 static tg_status call(tg_eigen_solver* solver, int first, int count, double* y) {
   const tg_rows* rows = &solver->rows;
+  const tg_eigen_problem* problem = &solver->problem;
+  const tg_eigen_state* state = &solver->state;
+  const bool there = first == state->locked + state->active && count == solver->handed;
+  solver->handed = 0;
   if (rows->ops->mark) rows->ops->mark(rows, 0);
-  TG_TRY(solver->problem.apply(solver->problem.context, count, tg_eigen_column(solver, first), y,
-                               rows->ld));
+  TG_TRY(
+      there ? problem->outlet->apply(problem->context, count, y, rows->ld)
+            : problem->apply(problem->context, count, tg_eigen_column(solver, first), y, rows->ld));
   if (rows->ops->mark) rows->ops->mark(rows, 1);
   return TG_OK;
 }
@@ -129,6 +135,7 @@ static tg_status within(tg_eigen_solver* solver, int before, int j, int others,
 tg_status tg_eigen_settle_block(tg_eigen_solver* solver, int before, int count, const double* size,
                                 const tg_eigen_parts* parts, int* left) {
   *left = 0;
+  solver->handed = 0;
   for (int j = 0; parts->b && j < count; j++)
     memset(parts->b + (size_t)j * (size_t)parts->ldb, 0, (size_t)count * sizeof *parts->b);
   for (int j = 0; j < count; j++) {

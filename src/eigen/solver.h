@@ -76,6 +76,7 @@ struct tg_eigen_solver {
   double* norms;         /* [states] */
   double* locked_values; /* [most] of the locked columns */
   int looked;            /* active columns at the last look; 0: s is not theirs */
+  int handed;            /* columns of the next block as the problem's outlet has them; 0: none */
   tg_eigen_times times;
   tg_eigen_result result; /* at the end */
 };

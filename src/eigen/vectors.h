@@ -52,7 +52,8 @@ enum { TG_ROWS_STEP = 4 }; /* most columns that one tg_rows_ops::step makes orth
  * first to the columns from `begin` on, then to all `at` before them, and then among themselves.
  * Where a column loses half of its length in the second half of this, or becomes no more than
  * rounding of `scale` (or of the longest product), `done` is false and y is what the two passes
- * left: columns of y are not orthonormal then. */
+ * left: columns of y are not orthonormal then. Where the problem has an outlet, y may go there,
+ * too, done or not. */
 typedef struct tg_rows_step {
   double* basis;
   int begin, at, c;
@@ -62,6 +63,7 @@ typedef struct tg_rows_step {
   double size[TG_ROWS_STEP]; /* after the first pass */
   double r[TG_ROWS_STEP * TG_ROWS_STEP]; /* done: [c, c], upper triangular: what was left = y r */
   bool done;
+  bool out; /* y went to the problem's outlet */
 } tg_rows_step;
 
 struct tg_rows_ops {

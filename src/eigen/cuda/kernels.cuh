@@ -142,18 +142,54 @@ __global__ void __launch_bounds__(THREADS)
   *out = f;
 }
 
-/* W -= V h, h: [p, C] of a leading dimension ldh, in device memory; f: then W times its inverse. */
+/* A warp's 64 rows from `begin` on, two of each lane, at all targets that are to have them, 16
+ * bytes at a time: where a target's rows begin between two such places, from the second number of a
+ * lane and the first of the next one. */
 template <int C>
-__global__ void __launch_bounds__(THREADS)
-    subtract(double* __restrict__ w, const double* __restrict__ v, size_t n, size_t ld, int p,
-             const double* __restrict__ h, int ldh, const factored* f) {
+__device__ __forceinline__ void store_out(const tg_eigen_targets& t, size_t begin, size_t used,
+                                          const double2 (&made)[C]) {
+  const int lane = threadIdx.x % 32;
+  const size_t row = begin + 2 * lane;
+  double next[C];
+#pragma unroll
+  for (int c = 0; c < C; c++) next[c] = __shfl_down_sync(0xffffffffu, made[c].x, 1);
+  for (uint32_t left = t.masks[begin / t.chunk]; left; left &= left - 1) {
+    double* to = t.to[__ffs(left) - 1] + row;
+#pragma unroll
+    for (int c = 0; c < C; c++, to += t.ld)
+      if (((uintptr_t)to & 15) == 0) {
+        if (row + 1 < used)
+          *(double2*)to = made[c];
+        else if (row < used)
+          to[0] = made[c].x;
+      } else {
+        if (lane == 0 && row < used) to[0] = made[c].x;
+        if (lane < 31 && row + 2 < used)
+          *(double2*)(to + 1) = make_double2(made[c].y, next[c]);
+        else if (row + 1 < used)
+          to[1] = made[c].y;
+      }
+  }
+}
+
+/* W -= V h, h: [p, C] of a leading dimension ldh, in device memory; f: then W times its inverse.
+ * OUT: warps stay whole to the end, and what was made of rows up to `used` goes to targets, too. */
+template <int C, bool OUT>
+__device__ __forceinline__ void subtract_rows(double* __restrict__ w, const double* __restrict__ v,
+                                              size_t n, size_t ld, int p,
+                                              const double* __restrict__ h, int ldh,
+                                              const factored* f, const tg_eigen_targets* t,
+                                              size_t used) {
   extern __shared__ double part[]; /* [p][C] */
   __shared__ double inverse[STEP * STEP];
   for (int i = threadIdx.x; i < p * C; i += THREADS) part[i] = h[(size_t)(i % C) * ldh + i / C];
   if (f && threadIdx.x < C * C) inverse[threadIdx.x] = f->inverse[threadIdx.x];
   __syncthreads();
-  for (size_t row = 2 * ((size_t)blockIdx.x * THREADS + threadIdx.x); row < n;
-       row += 2 * (size_t)gridDim.x * THREADS) {
+  const size_t apart = OUT ? 2 * (threadIdx.x % 32) : 0;
+  for (size_t begin = 2 * ((size_t)blockIdx.x * THREADS + threadIdx.x) - apart; begin < n;
+       begin += 2 * (size_t)gridDim.x * THREADS) {
+    const bool own = !OUT || begin + apart < n;
+    const size_t row = own ? begin + apart : n - 2;
     double2 sum[C];
 #pragma unroll
     for (int c = 0; c < C; c++) sum[c] = *(const double2*)(w + c * ld + row);
@@ -181,7 +217,7 @@ __global__ void __launch_bounds__(THREADS)
       }
     }
 #pragma unroll
-    for (int j = 0; j < C; j++) {
+    for (int j = C - 1; j >= 0; j--) { /* the last first: it needs those before as they were */
       double2 made = sum[j];
       if (f) {
         made = make_double2(0, 0);
@@ -191,9 +227,26 @@ __global__ void __launch_bounds__(THREADS)
           made.y = fma(sum[k].y, inverse[j * C + k], made.y);
         }
       }
-      *(double2*)(w + j * ld + row) = made;
+      sum[j] = made;
+      if (own) *(double2*)(w + j * ld + row) = made;
     }
+    if (OUT) store_out(*t, begin, used, sum);
   }
+}
+
+template <int C>
+__global__ void __launch_bounds__(THREADS)
+    subtract(double* __restrict__ w, const double* __restrict__ v, size_t n, size_t ld, int p,
+             const double* __restrict__ h, int ldh, const factored* f) {
+  subtract_rows<C, false>(w, v, n, ld, p, h, ldh, f, nullptr, 0);
+}
+
+template <int C>
+__global__ void __launch_bounds__(THREADS)
+    subtract_out(double* __restrict__ w, const double* __restrict__ v, size_t n, size_t ld, int p,
+                 const double* __restrict__ h, int ldh, const factored* f,
+                 const __grid_constant__ tg_eigen_targets t, size_t used) {
+  subtract_rows<C, true>(w, v, n, ld, p, h, ldh, f, &t, used);
 }
 
 /* out = V s for tiles of `tall` rows; s: [p, q] row by row, `wide` apart, a multiple of 4. A tile

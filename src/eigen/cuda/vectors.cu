@@ -239,23 +239,30 @@ tg_status norms(const tg_rows* rows, const double* w, int c, double* norm) {
 
 /* ---- subtracting, multiplying ---- */
 
-/* h in device memory; f: at the end. */
-void queue_subtract(state* s, const tg_rows* rows, double* w, int c, const double* v, int p,
-                    const double* h, int ldh, const factored* f) {
+template <int C>
+void launch_subtract(state* s, const tg_rows* rows, double* w, const double* v, int p,
+                     const double* h, int ldh, const factored* f, const tg_eigen_targets* targets) {
   const int blocks = blocks_for(rows->n / 2);
   /* eight coefficients more: the compiler may read ahead of where it knows that it has to */
-  const size_t bytes = (size_t)(p + 8) * (size_t)c * sizeof(double);
-#define TG_SUBTRACT(C)                                                                             \
-  k::subtract<C><<<blocks, THREADS, bytes, s->stream>>>(w, v, rows->n, rows->ld, p, h, ldh, f)
-  if (c == 1)
-    TG_SUBTRACT(1);
-  else if (c == 2)
-    TG_SUBTRACT(2);
-  else if (c == 3)
-    TG_SUBTRACT(3);
+  const size_t bytes = (size_t)(p + 8) * C * sizeof(double);
+  if (targets)
+    k::subtract_out<C><<<blocks, THREADS, bytes, s->stream>>>(w, v, rows->n, rows->ld, p, h, ldh, f,
+                                                              *targets, rows->used);
   else
-    TG_SUBTRACT(4);
-#undef TG_SUBTRACT
+    k::subtract<C><<<blocks, THREADS, bytes, s->stream>>>(w, v, rows->n, rows->ld, p, h, ldh, f);
+}
+
+/* h in device memory; f: at the end; targets: NULL, none. */
+void queue_subtract(state* s, const tg_rows* rows, double* w, int c, const double* v, int p,
+                    const double* h, int ldh, const factored* f, const tg_eigen_targets* targets) {
+  if (c == 1)
+    launch_subtract<1>(s, rows, w, v, p, h, ldh, f, targets);
+  else if (c == 2)
+    launch_subtract<2>(s, rows, w, v, p, h, ldh, f, targets);
+  else if (c == 3)
+    launch_subtract<3>(s, rows, w, v, p, h, ldh, f, targets);
+  else
+    launch_subtract<4>(s, rows, w, v, p, h, ldh, f, targets);
 }
 
 void subtract(const tg_rows* rows, double* w, int c, const double* v, int p, const double* h,
@@ -270,7 +277,7 @@ void subtract(const tg_rows* rows, double* w, int c, const double* v, int p, con
                (size_t)tall * sizeof *h);
       send(s, here, there, (size_t)wide * (size_t)tall);
       queue_subtract(s, rows, w + (size_t)j * rows->ld, wide, v + (size_t)i * rows->ld, tall, there,
-                     tall, nullptr);
+                     tall, nullptr, nullptr);
     }
 }
 
@@ -311,6 +318,18 @@ void times(const tg_rows* rows, const double* v, int p, const double* s_matrix, 
 
 /* ---- a step ---- */
 
+/* The last pass of it, by way of the outlet where there is one. */
+tg_status finish_block(const tg_rows* rows, tg_rows_step* p, double* y, const double* second) {
+  const tg_eigen_problem* problem = rows->problem;
+  state* s = of(rows);
+  tg_eigen_targets targets = {};
+  if (problem->outlet) TG_TRY(problem->outlet->open(problem->context, p->c, &targets));
+  p->out = targets.count > 0;
+  queue_subtract(s, rows, y, p->c, p->basis, p->at, second, p->at + p->c, s->factored_there,
+                 p->out ? &targets : nullptr);
+  return p->out ? problem->outlet->close(problem->context, p->c, y, rows->ld) : TG_OK;
+}
+
 tg_status step(const tg_rows* rows, tg_rows_step* p) {
   state* s = of(rows);
   const int c = p->c, at = p->at, window = at - p->begin;
@@ -321,12 +340,12 @@ tg_status step(const tg_rows* rows, tg_rows_step* p) {
   if (at > PART) return tg_fail(TG_ERR_INTERNAL, "a step of %d columns at once", at);
   queue_inner(s, rows, from, window + c, y, c, first);
   TG_TRY(queue_sum(rows, first, (size_t)(window + c) * (size_t)c));
-  queue_subtract(s, rows, y, c, from, window, first, window + c, nullptr);
+  queue_subtract(s, rows, y, c, from, window, first, window + c, nullptr, nullptr);
   queue_inner(s, rows, p->basis, at + c, y, c, second);
   TG_TRY(queue_sum(rows, second, (size_t)(at + c) * (size_t)c));
   k::factor<<<1, THREADS, 0, s->stream>>>(first, window, second, at, c, p->scale,
                                           s->factored_there);
-  queue_subtract(s, rows, y, c, p->basis, at, second, at + c, s->factored_there);
+  TG_TRY(finish_block(rows, p, y, second));
   note(s, cudaMemcpyAsync(s->host_sums, s->sums, count * sizeof(double), cudaMemcpyDeviceToHost,
                           s->stream));
   note(s, cudaMemcpyAsync(s->factored_here, s->factored_there, sizeof *s->factored_here,
