@@ -153,6 +153,71 @@ static bool operations(size_t n, size_t first, int p, int c) {
   return true;
 }
 
+/* Places where a step is to store what it makes: their rows begin at odd and even numbers, columns
+ * are an odd distance apart, and some chunks go nowhere. */
+enum { PLACES = 3, CHUNK = 64 };
+
+typedef struct places {
+  double* there; /* [PLACES, room] */
+  size_t room;
+  std::vector<uint32_t> masks;
+  tg_eigen_targets targets;
+  int opened, closed;
+} places;
+
+static tg_status open_places(void* context, int k, tg_eigen_targets* out) {
+  places* p = (places*)context;
+  p->opened += k;
+  *out = p->targets;
+  return TG_OK;
+}
+
+static tg_status close_places(void* context, int k, const double* x, size_t ld) {
+  places* p = (places*)context;
+  p->closed += x && ld ? k : 0;
+  return TG_OK;
+}
+
+static const tg_eigen_outlet to_places = {open_places, close_places, NULL};
+
+static bool make_places(sides* s, int c, places* p) {
+  const size_t ld = (s->host.n + 5) | 1, chunks = (s->host.used + CHUNK - 1) / CHUNK;
+  uint32_t* masks;
+  p->room = ld * c + 8;
+  for (size_t i = 0; i < chunks; i++) p->masks.push_back((uint32_t)(1 + 8 * uniform(5, i)) % 8);
+  const std::vector<double> nothing(PLACES * p->room, -7);
+  EXPECT(cudaMalloc(&p->there, nothing.size() * 8) == cudaSuccess);
+  EXPECT(cudaMalloc(&masks, chunks * 4) == cudaSuccess);
+  EXPECT(cudaMemcpy(p->there, nothing.data(), nothing.size() * 8, cudaMemcpyDefault) ==
+         cudaSuccess);
+  EXPECT(cudaMemcpy(masks, p->masks.data(), chunks * 4, cudaMemcpyDefault) == cudaSuccess);
+  p->targets.count = PLACES;
+  p->targets.ld = ld;
+  p->targets.chunk = CHUNK;
+  p->targets.masks = masks;
+  for (int t = 0; t < PLACES; t++) p->targets.to[t] = p->there + t * p->room + t + 1;
+  s->problem.context = p;
+  s->problem.outlet = &to_places;
+  return true;
+}
+
+/* They hold the bits of c columns, and nothing beside. */
+static bool right_places(const sides* s, const double* columns, int c, places* p) {
+  numbers made((size_t)c * s->gpu.ld), expected(PLACES * p->room, -7), there(expected.size());
+  RUN(tg_rows_get(&s->gpu, columns, made.size(), made.data()));
+  EXPECT(p->opened == c && p->closed == c);
+  for (int t = 0; t < PLACES; t++)
+    for (int j = 0; j < c; j++)
+      for (size_t i = 0; i < s->host.used; i++)
+        if (p->masks[i / CHUNK] >> t & 1)
+          expected[t * p->room + t + 1 + j * p->targets.ld + i] = made[j * s->gpu.ld + i];
+  EXPECT(cudaMemcpy(there.data(), p->there, there.size() * 8, cudaMemcpyDefault) == cudaSuccess);
+  EXPECT(memcmp(there.data(), expected.data(), there.size() * 8) == 0);
+  cudaFree(p->there);
+  cudaFree((void*)p->targets.masks);
+  return true;
+}
+
 /* A step leaves columns that are orthonormal and apart from the basis, with the coefficients that
  * make up the products again. near: the second product is nearly the first, so that it says so. */
 static bool one_step(size_t n, int at, int c, bool near) {
@@ -184,8 +249,11 @@ static bool one_step(size_t n, int at, int c, bool near) {
   step.c = c;
   step.first = first.data();
   step.second = second.data();
+  places p = {};
+  if (!make_places(&s, c, &p)) return false;
   RUN(s.gpu.ops->step(&s.gpu, &step));
-  EXPECT(step.done == !near);
+  EXPECT(step.out && step.done == !near);
+  if (!right_places(&s, basis + (size_t)at * s.gpu.ld, c, &p)) return false;
   if (near) { /* what two passes left is orthogonal to the basis */
     numbers h((size_t)at * c);
     RUN(tg_rows_inner(&s.gpu, basis, at, basis + (size_t)at * s.gpu.ld, c, h.data(), at));
@@ -432,6 +500,7 @@ int main(int argc, char** argv) {
   }
   for (int c : {1, 2, 3, 4}) {
     report(one_step(3001, 41, c, false), "a step of " + std::to_string(c));
+    report(one_step(511, 9, c, false), "a step of few rows, " + std::to_string(c));
     if (c > 1) report(one_step(3001, 30, c, true), "a step of near ones " + std::to_string(c));
   }
   for (size_t n : {(size_t)6, (size_t)40, (size_t)5000, (size_t)60000}) {
