@@ -205,8 +205,9 @@ fi
 if [ -n "$ci" ]; then
   gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
   step ci_gpu_pes 60 "$build/ci_gpu_pes"
+  step ci_gpu_outlet 60 "$build/ci_gpu_outlet"
   step ci_gpu_solve_pes 120 "$build/ci_gpu_solve" pes
-  grep -E 'FAILED|not so|passed' "$out/ci_gpu_pes.log" "$out/ci_gpu_solve_pes.log" | head -n 40
+  grep -E 'FAILED|not so|passed' "$out/ci_gpu_pes.log" "$out/ci_gpu_outlet.log" "$out/ci_gpu_solve_pes.log" | head -n 40
   if [ "$preset" = nvshmem ] && [ "$gpus" -ge 2 ] && command -v mpirun >/dev/null 2>&1; then
     # shellcheck disable=SC2086 # a list of words
     step ci_gpu_pes_mpi_2 60 $launch "$build/ci_gpu_pes" nvshmem

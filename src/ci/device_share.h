@@ -2,10 +2,9 @@
 /** @file ci/device_share.h  The Hamiltonian on the states that one of several PEs has, on its GPU.
  *
  * A product stores this PE's rows of x into the memory of those GPUs that need them
- * (ci/device_exchange.h), waits for what it needs itself, and makes its rows of y: those that one
- * GPU would make, so that each has the same bits for any number of PEs in the same storage. Nothing
- * of it waits on the host for a GPU, and nothing hides the exchange: over NVLink it takes a few per
- * cent of a product. */
+ * (ci/device_exchange.h), unless the kernel that made them has, waits for what it needs itself, and
+ * makes its rows of y: those that one GPU would make, so that each has the same bits for any number
+ * of PEs in the same storage. Nothing of it waits on the host for a GPU. */
 #ifndef TG_CI_DEVICE_SHARE_H
 #define TG_CI_DEVICE_SHARE_H
 
