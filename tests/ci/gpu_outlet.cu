@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Levels by several PEs on GPUs, whose vectors go out as the eigen-solver makes them, against the
  * same by copies: not a bit may differ, whatever became void on the way. Threads of this process
- * are the PEs, on one GPU and on two where there are two.
+ * are the PEs, on one GPU and on two where there are two; under mpirun, with the word nvshmem,
+ * processes with a GPU each.
+ *
+ *   RUN-MPI: nvshmem
  *
  * Arguments: "quick", a part that is short enough for compute-sanitizer; "time FILE PROTONS
  * NEUTRONS PES GPUS STORAGE", seconds of a step either way.
@@ -15,8 +18,13 @@
 
 #include <string>
 #include <vector>
+#ifdef TG_HAVE_MPI
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+#endif
 
 #include "device/device.h"
+#include "device/nvshmem.h"
 #include "halo/gpu_check.cuh"
 extern "C" {
 #include "ci/device_share.h"
@@ -27,6 +35,9 @@ extern "C" {
 #define DATA TG_SOURCE_DIR "/tests/ci/data/"
 
 enum { MOST_PES = 5, MOST_STATES = 8 };
+
+/* Processes, and this one's number; 0: threads of one. */
+static int processes, rank_;
 
 typedef struct question {
   const char* input;
@@ -58,7 +69,7 @@ typedef struct scene {
   bool out; /* vectors go out as they are made */
   std::vector<double> values, vectors;
   int64_t passes;
-  int opened, taken; /* PE 0's */
+  int opened, taken; /* PE 0's; of processes this one's, as all of these */
   tg_eigen_times times;
   tg_ci_share_facts facts;
 } scene;
@@ -142,7 +153,7 @@ static tg_status solve(pe* p) {
   tg_eigen_result result;
   TG_TRY(tg_eigen_solve(&problem, &params, &result));
   const tg_ci_share_facts facts = tg_ci_device_share_facts_of(p->share);
-  if (number == 0) {
+  if (number == rank_) {
     s->values.assign(result.values, result.values + result.states);
     s->passes = result.passes;
     s->times = result.times;
@@ -179,6 +190,7 @@ static bool open_scene(const question* q, tg_ci_storage storage, scene* s) {
   wanted.symmetry = (int)s->problem.sectors[0];
   RUN(tg_ci_space_make(s->problem.h, &wanted, &s->space));
   s->params.storage = storage;
+  s->params.device = rank_;
   s->params.memory = UINT64_MAX / 2;
   s->params.threads = 4;
   RUN(tg_ci_device_tables(s->problem.h, s->space, &s->params, &s->fly));
@@ -195,7 +207,7 @@ static void close_scene(scene* s) {
 
 static bool run(scene* s, int pes, bool out) {
   tg_world_params world = {};
-  world.transport = "loop";
+  world.transport = processes ? "nvshmem" : "loop";
   world.pe_count = pes;
   world.deadline_s = 30;
   s->out = out;
@@ -214,7 +226,9 @@ static bool same_bits(scene* s, int pes) {
   const int64_t passes = s->passes;
   const uint64_t sent = s->facts.exchange.sent;
   if (!run(s, pes, true)) return false;
-  EXPECT(s->passes == passes && s->values == values && s->vectors == vectors);
+  EXPECT(s->passes == passes && s->values == values);
+  /* of processes only their own rows are numbers */
+  EXPECT(memcmp(s->vectors.data(), vectors.data(), vectors.size() * sizeof(double)) == 0);
   EXPECT(s->opened > 0 && s->taken > 0 && s->taken <= s->opened);
   EXPECT(s->facts.exchange.sent >= sent);
   EXPECT(s->facts.exchange.turns == passes + s->opened - s->taken);
@@ -223,12 +237,18 @@ static bool same_bits(scene* s, int pes) {
   return true;
 }
 
+static std::vector<int> numbers_of_pes(bool quick) {
+  if (processes) return {processes};
+  if (quick) return {3};
+  return {2, 3, (int)MOST_PES};
+}
+
 static bool agrees(const question* q, tg_ci_storage storage, bool quick) {
   scene s = {};
   bool right = true;
   if (!open_scene(q, storage, &s)) return false;
-  for (s.gpus = 1; s.gpus <= (tg_device_count() > 1 ? 2 : 1); s.gpus++)
-    for (int pes : quick ? std::vector<int>{3} : std::vector<int>{2, 3, (int)MOST_PES})
+  for (s.gpus = 1; s.gpus <= (tg_device_count() > 1 && !processes ? 2 : 1); s.gpus++)
+    for (int pes : numbers_of_pes(quick))
       if (!same_bits(&s, pes)) {
         printf("    %d PEs on %d GPUs\n", pes, s.gpus);
         right = false;
@@ -246,8 +266,9 @@ static void all_tests(bool quick) {
                                              tg_ci_storage_name(storage));
     }
   report(void_ones > 0, "some vectors were made twice");
-  printf("%d passed, %d failed, on %d GPU%s; %d vectors made twice\n", passed, failed,
-         tg_device_count(), tg_device_count() == 1 ? "" : "s", void_ones);
+  if (rank_ == 0)
+    printf("%d passed, %d failed, on %d GPU%s; %d vectors made twice\n", passed, failed,
+           tg_device_count(), tg_device_count() == 1 ? "" : "s", void_ones);
 }
 
 /* Milliseconds of a step on PE 0, restarts and residuals included, either way in turn. */
@@ -276,11 +297,26 @@ static bool times(char** words) {
 }
 
 int main(int argc, char** argv) {
-  if (tg_device_count() == 0) {
-    printf("skipped: %s\n", tg_device_reason());
-    return 77;
+  const char* why = tg_device_count() == 0 ? tg_device_reason() : NULL;
+  const bool nvshmem = argc > 1 && strcmp(argv[1], "nvshmem") == 0;
+  if (!why && argc == 8 && strcmp(argv[1], "time") == 0) return times(argv + 2) ? 0 : 1;
+#ifdef TG_HAVE_MPI
+  int level = 0;
+  if (nvshmem) {
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &processes);
   }
-  if (argc == 8 && strcmp(argv[1], "time") == 0) return times(argv + 2) ? 0 : 1;
-  all_tests(argc > 1 && strcmp(argv[1], "quick") == 0);
-  return failed != 0;
+#endif
+  if (!why && nvshmem && tg_nvshmem_check() != TG_OK) why = tg_last_error();
+  if (!why && nvshmem && (processes < 2 || processes > tg_device_count() || processes > MOST_PES))
+    why = "two to five processes with a GPU each are needed";
+  if (why)
+    printf("skipped: %s\n", why);
+  else
+    all_tests(argc > 1 && strcmp(argv[1], "quick") == 0);
+#ifdef TG_HAVE_MPI
+  if (nvshmem) MPI_Finalize();
+#endif
+  return why ? 77 : failed != 0;
 }

@@ -1,82 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The eigen-solver's vectors on a GPU against the host's: each operation, and whole solves.
+/* The eigen-solver's vectors on a GPU against the host's: each operation but a step of Lanczos
+ * (gpu_step.cu), and whole solves.
  *
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
  * failed"; without a GPU it says so and exits 77 (skipped). Arguments: "quick" for a part that is
  * short enough for compute-sanitizer; "times" for bytes a second, too. */
-#include <cuda_runtime.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include "device/device.h"
-#include "eigen/vectors.h"
-#include "halo/gpu_check.cuh"
-
-typedef std::vector<double> numbers;
-
-/* Rows on both sides. */
-typedef struct sides {
-  tg_eigen_problem problem;
-  tg_rows host, gpu;
-} sides;
-
-static bool open_sides(sides* s, size_t n, size_t first, int columns, int block) {
-  memset(s, 0, sizeof *s);
-  s->problem.n = n;
-  s->problem.place = TG_EIGEN_CUDA;
-  tg_rows_shape(n, &s->host);
-  s->host.first = first;
-  s->host.threads = 2;
-  s->host.problem = &s->problem;
-  s->gpu = s->host;
-  s->host.ops = &tg_rows_host;
-  RUN(tg_rows_cuda(&s->gpu.ops));
-  RUN(s->host.ops->open(&s->host, (size_t)columns * (size_t)block, columns));
-  RUN(s->gpu.ops->open(&s->gpu, (size_t)columns * (size_t)block, columns));
-  return true;
-}
-
-static void close_sides(sides* s) {
-  s->host.ops->close(&s->host);
-  s->gpu.ops->close(&s->gpu);
-}
-
-/* Columns of numbers of size 1, zeros in the padding. */
-static numbers columns_of(const sides* s, int count, uint64_t seed) {
-  numbers all((size_t)count * s->host.ld, 0);
-  for (int c = 0; c < count; c++)
-    for (size_t i = 0; i < s->host.used; i++)
-      all[(size_t)c * s->host.ld + i] = 2 * uniform(seed + (uint64_t)c, i) - 1;
-  return all;
-}
-
-static bool upload(const sides* s, const numbers& from, double** out) {
-  RUN(s->gpu.ops->allocate(&s->gpu, from.size() / s->gpu.ld, "test columns", out));
-  RUN(tg_rows_put(&s->gpu, from.data(), from.size(), *out));
-  return true;
-}
-
-static bool same(const sides* s, const double* there, const numbers& here, double allowed,
-                 const char* what) {
-  numbers back(here.size());
-  RUN(tg_rows_get(&s->gpu, there, back.size(), back.data()));
-  for (size_t i = 0; i < here.size(); i++)
-    if (!(fabs(back[i] - here[i]) <= allowed)) {
-      printf("    %s: number %zu is %.17g, the host has %.17g\n", what, i, back[i], here[i]);
-      return false;
-    }
-  return true;
-}
-
-/* Errors of a sum of n products of numbers up to 1: at most n eps in any order; roundings are as
- * good as random, so 8 sqrt(n) eps is generous. */
-static double of_sums(double n) { return 8 * sqrt(n) * 2.3e-16; }
+#include "eigen/gpu_sides.cuh"
 
 static bool operations(size_t n, size_t first, int p, int c) {
   sides s;
@@ -149,138 +80,6 @@ static bool operations(size_t n, size_t first, int p, int c) {
   EXPECT(tg_rows_bounds(&s.gpu, gd, &low, &high) == TG_ERR_NUMERICS);
   double* const all[] = {gv, gw, gout, gd};
   for (double* columns : all) s.gpu.ops->release(&s.gpu, columns);
-  close_sides(&s);
-  return true;
-}
-
-/* Places where a step is to store what it makes: their rows begin at odd and even numbers, columns
- * are an odd distance apart, and some chunks go nowhere. */
-enum { PLACES = 3, CHUNK = 64 };
-
-typedef struct places {
-  double* there; /* [PLACES, room] */
-  size_t room;
-  std::vector<uint32_t> masks;
-  tg_eigen_targets targets;
-  int opened, closed;
-} places;
-
-static tg_status open_places(void* context, int k, tg_eigen_targets* out) {
-  places* p = (places*)context;
-  p->opened += k;
-  *out = p->targets;
-  return TG_OK;
-}
-
-static tg_status close_places(void* context, int k, const double* x, size_t ld) {
-  places* p = (places*)context;
-  p->closed += x && ld ? k : 0;
-  return TG_OK;
-}
-
-static const tg_eigen_outlet to_places = {open_places, close_places, NULL};
-
-static bool make_places(sides* s, int c, places* p) {
-  const size_t ld = (s->host.n + 5) | 1, chunks = (s->host.used + CHUNK - 1) / CHUNK;
-  uint32_t* masks;
-  p->room = ld * c + 8;
-  for (size_t i = 0; i < chunks; i++) p->masks.push_back((uint32_t)(1 + 8 * uniform(5, i)) % 8);
-  const std::vector<double> nothing(PLACES * p->room, -7);
-  EXPECT(cudaMalloc(&p->there, nothing.size() * 8) == cudaSuccess);
-  EXPECT(cudaMalloc(&masks, chunks * 4) == cudaSuccess);
-  EXPECT(cudaMemcpy(p->there, nothing.data(), nothing.size() * 8, cudaMemcpyDefault) ==
-         cudaSuccess);
-  EXPECT(cudaMemcpy(masks, p->masks.data(), chunks * 4, cudaMemcpyDefault) == cudaSuccess);
-  p->targets.count = PLACES;
-  p->targets.ld = ld;
-  p->targets.chunk = CHUNK;
-  p->targets.masks = masks;
-  for (int t = 0; t < PLACES; t++) p->targets.to[t] = p->there + t * p->room + t + 1;
-  s->problem.context = p;
-  s->problem.outlet = &to_places;
-  return true;
-}
-
-/* They hold the bits of c columns, and nothing beside. */
-static bool right_places(const sides* s, const double* columns, int c, places* p) {
-  numbers made((size_t)c * s->gpu.ld), expected(PLACES * p->room, -7), there(expected.size());
-  RUN(tg_rows_get(&s->gpu, columns, made.size(), made.data()));
-  EXPECT(p->opened == c && p->closed == c);
-  for (int t = 0; t < PLACES; t++)
-    for (int j = 0; j < c; j++)
-      for (size_t i = 0; i < s->host.used; i++)
-        if (p->masks[i / CHUNK] >> t & 1)
-          expected[t * p->room + t + 1 + j * p->targets.ld + i] = made[j * s->gpu.ld + i];
-  EXPECT(cudaMemcpy(there.data(), p->there, there.size() * 8, cudaMemcpyDefault) == cudaSuccess);
-  EXPECT(memcmp(there.data(), expected.data(), there.size() * 8) == 0);
-  cudaFree(p->there);
-  cudaFree((void*)p->targets.masks);
-  return true;
-}
-
-/* A step leaves columns that are orthonormal and apart from the basis, with the coefficients that
- * make up the products again. near: the second product is nearly the first, so that it says so. */
-static bool one_step(size_t n, int at, int c, bool near) {
-  sides s;
-  if (!open_sides(&s, n, 0, at + c + 8, 8)) return false;
-  numbers all = columns_of(&s, at + c, 4);
-  double* basis;
-  /* the host's Gram-Schmidt, twice */
-  for (int i = 0; i < at; i++)
-    for (int round = 0; round < 2; round++) {
-      double* w = &all[(size_t)i * s.host.ld];
-      numbers h(at);
-      RUN(tg_rows_inner(&s.host, all.data(), i, w, 1, h.data(), at));
-      tg_rows_subtract(&s.host, w, 1, all.data(), i, h.data(), at);
-      double norm;
-      RUN(tg_rows_norms(&s.host, w, 1, &norm));
-      tg_rows_scale(&s.host, w, 1 / norm);
-    }
-  for (size_t i = 0; near && i < n; i++)
-    all[(size_t)(at + 1) * s.host.ld + i] =
-        all[(size_t)at * s.host.ld + i] * (1 + 1e-3 * uniform(9, i));
-  if (!upload(&s, all, &basis)) return false;
-  numbers first((size_t)at * c), second((size_t)at * c);
-  tg_rows_step step;
-  memset(&step, 0, sizeof step);
-  step.basis = basis;
-  step.begin = at / 2;
-  step.at = at;
-  step.c = c;
-  step.first = first.data();
-  step.second = second.data();
-  places p = {};
-  if (!make_places(&s, c, &p)) return false;
-  RUN(s.gpu.ops->step(&s.gpu, &step));
-  EXPECT(step.out && step.done == !near);
-  if (!right_places(&s, basis + (size_t)at * s.gpu.ld, c, &p)) return false;
-  if (near) { /* what two passes left is orthogonal to the basis */
-    numbers h((size_t)at * c);
-    RUN(tg_rows_inner(&s.gpu, basis, at, basis + (size_t)at * s.gpu.ld, c, h.data(), at));
-    for (double x : h) EXPECT(fabs(x) <= 1e-13 * step.norm[0]);
-  } else {
-    numbers h((size_t)(at + c) * c);
-    RUN(tg_rows_inner(&s.gpu, basis, at + c, basis + (size_t)at * s.gpu.ld, c, h.data(), at + c));
-    for (int j = 0; j < c; j++)
-      for (int i = 0; i < at + c; i++)
-        EXPECT(fabs(h[(size_t)j * (at + c) + i] - (i == at + j)) <= 1e-14);
-    numbers now(all.size()), again((size_t)c * s.host.ld, 0);
-    RUN(tg_rows_get(&s.gpu, basis, now.size(), now.data()));
-    for (int j = 0; j < c; j++) {
-      double* sum = &again[(size_t)j * s.host.ld];
-      for (size_t row = 0; row < n; row++) {
-        for (int i = 0; i < at; i++) {
-          double g = second[(size_t)j * at + i];
-          if (i >= step.begin) g += first[(size_t)j * (at - step.begin) + (i - step.begin)];
-          sum[row] += g * all[(size_t)i * s.host.ld + row];
-        }
-        for (int i = 0; i <= j; i++)
-          sum[row] += step.r[j * c + i] * now[(size_t)(at + i) * s.host.ld + row];
-        EXPECT(fabs(sum[row] - all[(size_t)(at + j) * s.host.ld + row]) <= 1e-13);
-      }
-    }
-  }
-  s.gpu.ops->release(&s.gpu, basis);
   close_sides(&s);
   return true;
 }
@@ -414,33 +213,6 @@ static bool solves(size_t n, bool davidson, int block, int basis) {
 
 /* ---- bytes a second ---- */
 
-static double best_of(const tg_rows* rows, int repeats, void (*work)(const tg_rows*, double*, int),
-                      double* basis, int p) {
-  double best = 1e30;
-  for (int r = 0; r < repeats; r++) {
-    rows->ops->mark(rows, 0);
-    work(rows, basis, p);
-    rows->ops->mark(rows, 1);
-    double norm;
-    if (tg_rows_norms(rows, basis, 1, &norm) != TG_OK) printf("%s\n", tg_last_error());
-    best = std::min(best, rows->ops->between(rows));
-  }
-  return best;
-}
-
-static void work_step(const tg_rows* rows, double* basis, int p) {
-  static double first[4096], second[4096];
-  tg_rows_step step;
-  memset(&step, 0, sizeof step);
-  step.basis = basis;
-  step.begin = p - 4;
-  step.at = p;
-  step.c = 2;
-  step.first = first;
-  step.second = second;
-  if (rows->ops->step(rows, &step) != TG_OK) printf("%s\n", tg_last_error());
-}
-
 static void work_subtract(const tg_rows* rows, double* basis, int p) {
   static const double zeros[256] = {0};
   tg_rows_subtract(rows, basis + (size_t)p * rows->ld, 2, basis, p, zeros, p);
@@ -464,15 +236,10 @@ static bool times(size_t n, int p) {
     tg_rows_scale(&s.gpu, basis + (size_t)i * s.gpu.ld, 1 / norm);
   }
   const double column = 8e-9 * (double)n;
-  const double step = best_of(&s.gpu, 5, work_step, basis, p);
   const double subtract = best_of(&s.gpu, 5, work_subtract, basis, p);
   const double rotate = best_of(&s.gpu, 5, work_times, basis, p);
-  /* a step reads the basis twice, the window twice, y four times, and writes y twice */
-  printf(
-      "n %zu, %d columns: step of 2 %.0f us, %.0f GB/s; subtract %.0f us, %.0f GB/s; times %.0f "
-      "us, %.0f GB/s\n",
-      n, p, 1e6 * step, column * (2.0 * p + 8 + 2 * 6) / step, 1e6 * subtract,
-      column * (p + 4.0) / subtract, 1e6 * rotate, column * 1.5 * p / rotate);
+  printf("n %zu, %d columns: subtract %.0f us, %.0f GB/s; times %.0f us, %.0f GB/s\n", n, p,
+         1e6 * subtract, column * (p + 4.0) / subtract, 1e6 * rotate, column * 1.5 * p / rotate);
   s.gpu.ops->release(&s.gpu, basis);
   close_sides(&s);
   return true;
@@ -497,11 +264,6 @@ int main(int argc, char** argv) {
       for (int c : {1, 2, 3, 4, 5})
         report(operations(n, n % 2, p, c), "operations " + std::to_string(n) + " " +
                                                std::to_string(p) + " " + std::to_string(c));
-  }
-  for (int c : {1, 2, 3, 4}) {
-    report(one_step(3001, 41, c, false), "a step of " + std::to_string(c));
-    report(one_step(511, 9, c, false), "a step of few rows, " + std::to_string(c));
-    if (c > 1) report(one_step(3001, 30, c, true), "a step of near ones " + std::to_string(c));
   }
   for (size_t n : {(size_t)6, (size_t)40, (size_t)5000, (size_t)60000}) {
     if (quick && n > 5000) continue;
