@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "ci/jumps.h"
 #include "ci/links.h"
+#include "ci/table_jobs.h"
 
 void tg_ci_alone_free(tg_ci_alone* a) {
   tg_ci_targets_free(a->targets, a->class_count);
@@ -32,7 +33,7 @@ typedef struct search {
   bool* occupied;   /* [orbitals] */
   bool nonzero;     /* elements that are zero are left out */
   bool pairs;       /* two particles may move: otherwise H has no such element at all */
-  tg_ci_connections found;
+  tg_ci_connections* found;
 } search;
 
 static double diagonal(const search* f) {
@@ -83,7 +84,7 @@ static tg_status connect(search* f, const uint16_t* in, const uint16_t* out, int
   const tg_ci_class* own = &f->s->classes[f->class]; /* mostly, as few spaces have weights */
   const bool stays = there >= own->begin && there - own->begin < own->count;
   const size_t class = stays ? f->class : tg_ci_strings_class(f->s, there);
-  return tg_ci_connect(&f->found,
+  return tg_ci_connect(f->found,
                        (tg_ci_connection){.source = (uint32_t) class,
                                           .row = f->row,
                                           .from = (uint32_t)(there - f->s->classes[class].begin),
@@ -152,32 +153,19 @@ static tg_status connect_string(search* f, const tg_ci_class* c, size_t i) {
 }
 
 static void search_end(search* f) {
-  TG_FREE(f->found.list);
   TG_FREE(f->source);
   TG_FREE(f->below);
   TG_FREE(f->occupied);
 }
 
 static tg_status search_begin(const tg_ci_hamiltonian* h, const tg_ci_strings* s, int species,
-                              bool nonzero, search* f) {
-  *f = (search){.h = h, .s = s, .species = species, .nonzero = nonzero};
+                              bool nonzero, tg_ci_connections* found, search* f) {
+  *f = (search){.h = h, .s = s, .species = species, .nonzero = nonzero, .found = found};
   f->pairs = !nonzero || tg_ci_hamiltonian_has_pairs(h, species);
   tg_ci_hamiltonian_orbitals(h, species, &f->orbitals);
   TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &f->source));
   TG_TRY(TG_ALLOCATE(s->orbitals + 1, "orbitals", &f->below));
   return TG_ALLOCATE(s->orbitals + 1, "orbitals", &f->occupied);
-}
-
-/* f: begun; its list is used again, as growing one costs more than filling it. */
-static tg_status class_make(search* f, size_t class, tg_ci_alone* out, size_t* bytes) {
-  const tg_ci_class* c = &f->s->classes[class];
-  f->found.rows = c->count;
-  f->found.count = 0;
-  for (size_t i = 0; i < c->count; i++) {
-    TG_TRY(connect_string(f, c, i));
-    out->diagonal[c->begin + i] = diagonal(f);
-  }
-  return tg_ci_target_make(&f->found, c->count, false, &out->targets[class], bytes);
 }
 
 tg_status tg_ci_alone_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
@@ -188,56 +176,63 @@ tg_status tg_ci_alone_sample(const tg_ci_hamiltonian* h, const tg_ci_space* spac
   const size_t step = tg_ci_sample_step(c->count);
   size_t sampled = 0;
   search f;
-  TG_TRY_GOTO(search_begin(h, s, species, nonzero, &f), done);
+  tg_ci_connections found = {0};
+  TG_TRY_GOTO(search_begin(h, s, species, nonzero, &found, &f), done);
   for (size_t i = 0; i < c->count; i += step, sampled++)
     TG_TRY_GOTO(connect_string(&f, c, i), done);
-  status = tg_ci_sample_take(&f.found, sampled, c->count, out);
+  status = tg_ci_sample_take(&found, sampled, c->count, out);
+done:
+  search_end(&f);
+  tg_free(found.list);
+  return status;
+}
+
+tg_status tg_ci_alone_begin(const tg_ci_space* space, tg_ci_table_job* job) {
+  const tg_ci_strings* s = &space->strings[job->species];
+  job->alone->class_count = s->class_count;
+  TG_TRY(TG_ALLOCATE(s->class_count, "targets", &job->alone->targets));
+  return TG_ALLOCATE(s->count, "energies of strings", &job->alone->diagonal);
+}
+
+tg_status tg_ci_alone_class(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                            const tg_ci_table_job* job, size_t class, tg_ci_connections* found,
+                            size_t* bytes) {
+  const tg_ci_strings* s = &space->strings[job->species];
+  const tg_ci_class* c = &s->classes[class];
+  tg_status status = TG_OK;
+  search f;
+  TG_TRY_GOTO(search_begin(h, s, job->species, job->nonzero, found, &f), done);
+  found->rows = c->count;
+  found->count = 0;
+  for (size_t i = 0; i < c->count; i++) {
+    TG_TRY_GOTO(connect_string(&f, c, i), done);
+    job->alone->diagonal[c->begin + i] = diagonal(&f);
+  }
+  status = tg_ci_target_make(found, c->count, false, &job->alone->targets[class], bytes);
 done:
   search_end(&f);
   return status;
 }
 
+void tg_ci_alone_end(const tg_ci_space* space, tg_ci_table_job* job, size_t bytes) {
+  tg_ci_alone* a = job->alone;
+  a->bytes = bytes + a->class_count * sizeof *a->targets +
+             space->strings[job->species].count * sizeof *a->diagonal;
+  for (size_t c = 0; c < a->class_count; c++)
+    for (size_t l = 0; l < a->targets[c].link_count; l++) a->count += a->targets[c].links[l].count;
+}
+
 static tg_status make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
                       int threads, bool nonzero, tg_ci_alone* out) {
-  tg_status status = TG_OK;
-  const tg_ci_strings* s = &space->strings[species];
-  tg_ci_alone a = {.class_count = s->class_count};
-  size_t* order = NULL;
-  TG_TRY_GOTO(TG_ALLOCATE(s->class_count, "targets", &a.targets), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s->count, "energies of strings", &a.diagonal), failed);
-  TG_TRY_GOTO(tg_ci_classes_by_size(s, &order), failed);
-  size_t bytes = s->class_count * sizeof *a.targets + s->count * sizeof *a.diagonal, count = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : bytes, count)
-  {
-    search f;
-    tg_status mine = search_begin(h, s, species, nonzero, &f);
-#pragma omp for schedule(dynamic)
-    for (size_t k = 0; k < s->class_count; k++) {
-      const size_t c = order[k];
-      if (mine == TG_OK) mine = class_make(&f, c, &a, &bytes);
-      for (size_t l = 0; l < a.targets[c].link_count; l++) count += a.targets[c].links[l].count;
-    }
-    search_end(&f);
-    if (mine != TG_OK) {
-#pragma omp critical(tg_ci_alone_status)
-      status = mine;
-    }
+  tg_ci_alone a = {0};
+  tg_ci_table_job job = {.species = species, .nonzero = nonzero, .alone = &a};
+  const tg_status status = tg_ci_table_jobs_run(h, space, threads, &job, 1);
+  if (status != TG_OK) {
+    tg_ci_alone_free(&a);
+    return status;
   }
-  TG_FREE(order);
-  if (status != TG_OK) { /* the words are with another thread */
-    tg_fail(status,
-            "no memory for the matrix of one species, or too many elements of one class; "
-            "truncate the space");
-    goto failed;
-  }
-  a.bytes = bytes;
-  a.count = count;
   *out = a;
   return TG_OK;
-failed:
-  TG_FREE(order);
-  tg_ci_alone_free(&a);
-  return status;
 }
 
 tg_status tg_ci_alone_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,

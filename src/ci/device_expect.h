@@ -9,7 +9,9 @@
 /** <v|O|v> of each state, value[i * stride]. */
 typedef struct tg_ci_expected {
   const tg_ci_hamiltonian* o;
-  const tg_ci_fly* tables; /* of it */
+  const tg_ci_fly* tables;   /* of it */
+  tg_ci_device_operator* op; /* and it on this device; NULL: is made */
+  int device;
   double* value;
 } tg_ci_expected;
 

@@ -24,6 +24,11 @@ void tg_ci_device_place_close(tg_ci_device_place** place);
 tg_status tg_ci_device_place_settle(const tg_ci_device_place* place);
 const tg_ci_queue* tg_ci_device_place_queue(const tg_ci_device_place* place);
 
+/** A stream of a GPU that waits for no other, without a place. */
+tg_status tg_ci_device_stream_make(int device, void** out);
+/** Null-safe; after all that is queued there. */
+void tg_ci_device_stream_free(int device, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

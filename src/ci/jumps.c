@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "ci/links.h"
+#include "ci/table_jobs.h"
 
 void tg_ci_jumps_free(tg_ci_jumps* j) {
   tg_ci_targets_free(j->targets, j->class_count);
@@ -78,16 +79,46 @@ static tg_status jumps_to(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
   return TG_OK;
 }
 
-/* found and source ([particles + 1]) are room that is used again for the next class. */
-static tg_status class_jumps(const tg_ci_strings* s, const tg_ci_orbital* orbitals, int species,
-                             const tg_ci_jumps* j, const bool* useful, size_t class,
-                             uint16_t* source, tg_ci_connections* found, size_t* bytes) {
+tg_status tg_ci_jumps_begin(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                            tg_ci_table_job* job) {
+  const tg_ci_strings* s = &space->strings[job->species];
+  job->jumps->class_count = s->class_count;
+  channel_range(h, job->jumps);
+  TG_TRY(TG_ALLOCATE(s->class_count, "targets of jumps", &job->jumps->targets));
+  return TG_ALLOCATE(s->orbitals * s->orbitals, "numbers of operators", &job->number);
+}
+
+/* Those that occur: 1. Threads write the same, and mostly need not. */
+static void mark_operators(const tg_ci_target* t, uint32_t* number) {
+  for (size_t l = 0; l < t->link_count; l++)
+    for (size_t e = 0; e < t->links[l].count; e++) {
+      uint32_t* mark = &number[t->code[t->links[l].first + e] / 2];
+      if (!__atomic_load_n(mark, __ATOMIC_RELAXED)) __atomic_store_n(mark, 1, __ATOMIC_RELAXED);
+    }
+}
+
+tg_status tg_ci_jumps_class(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                            const tg_ci_table_job* job, size_t class, tg_ci_connections* found,
+                            size_t* bytes) {
+  const tg_ci_strings* s = &space->strings[job->species];
   const tg_ci_class* c = &s->classes[class];
+  tg_ci_target* target = &job->jumps->targets[class];
+  const tg_ci_orbital* orbitals;
+  uint16_t* source = NULL;
+  tg_status status = TG_OK;
+  tg_ci_hamiltonian_orbitals(h, job->species, &orbitals);
+  TG_TRY(TG_ALLOCATE((size_t)s->particles + 1, "string", &source));
   found->rows = c->count;
   found->count = 0;
   for (size_t i = 0; i < c->count; i++)
-    TG_TRY(jumps_to(s, orbitals, species, j, useful, c->begin + i, c, source, found));
-  return tg_ci_target_make(found, c->count, true, &j->targets[class], bytes);
+    TG_TRY_GOTO(jumps_to(s, orbitals, job->species, job->jumps, job->useful, c->begin + i, c,
+                         source, found),
+                done);
+  TG_TRY_GOTO(tg_ci_target_make(found, c->count, true, target, bytes), done);
+  mark_operators(target, job->number);
+done:
+  tg_free(source);
+  return status;
 }
 
 tg_status tg_ci_jumps_sample(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
@@ -113,29 +144,23 @@ done:
   return status;
 }
 
-/* Numbers the operators that occur, channel by channel, and puts the numbers into the codes. */
-static tg_status number_operators(const tg_ci_strings* s, const tg_ci_orbital* orbitals,
-                                  int species, tg_ci_jumps* j) {
-  uint32_t* number = NULL;
-  const size_t n = s->orbitals;
-  TG_TRY(TG_ALLOCATE(n * n, "numbers of operators", &number));
-  for (size_t c = 0; c < j->class_count; c++) {
-    const tg_ci_target* t = &j->targets[c];
-    for (size_t l = 0; l < t->link_count; l++)
-      for (size_t e = 0; e < t->links[l].count; e++) number[t->code[t->links[l].first + e] / 2] = 1;
-  }
-  tg_status status = TG_ALLOCATE(j->channel_count + 2, "channels", &j->channel_begin);
+/* Numbers the operators that occur, channel by channel. */
+tg_status tg_ci_jumps_number(const tg_ci_hamiltonian* h, const tg_ci_space* space,
+                             tg_ci_table_job* job) {
+  tg_ci_jumps* j = job->jumps;
+  const int species = job->species;
+  const size_t n = space->strings[species].orbitals;
+  const tg_ci_orbital* orbitals;
+  uint32_t* number = job->number;
   size_t count = 0;
-  for (size_t o = 0; status == TG_OK && o < n * n; o++)
+  tg_ci_hamiltonian_orbitals(h, species, &orbitals);
+  TG_TRY(TG_ALLOCATE(j->channel_count + 2, "channels", &j->channel_begin));
+  for (size_t o = 0; o < n * n; o++)
     if (number[o]) {
       j->channel_begin[channel_of(j, species, &orbitals[o / n], &orbitals[o % n]) + 2]++;
       count++;
     }
-  if (status == TG_OK) status = TG_ALLOCATE(count, "operators", &j->operators);
-  if (status != TG_OK) {
-    tg_free(number);
-    return status;
-  }
+  TG_TRY(TG_ALLOCATE(count, "operators", &j->operators));
   size_t* next = j->channel_begin + 1;
   for (size_t c = 0; c < j->channel_count; c++) next[c + 1] += next[c];
   for (size_t o = 0; o < n * n; o++)
@@ -145,17 +170,16 @@ static tg_status number_operators(const tg_ci_strings* s, const tg_ci_orbital* o
   for (size_t c = 0; c < j->channel_count; c++)
     for (size_t o = j->channel_begin[c]; o < j->channel_begin[c + 1]; o++)
       number[j->operators[o]] = (uint32_t)(o - j->channel_begin[c]);
-  for (size_t c = 0; c < j->class_count; c++) {
-    const tg_ci_target* t = &j->targets[c];
-    for (size_t l = 0; l < t->link_count; l++)
-      for (size_t e = 0; e < t->links[l].count; e++) {
-        uint32_t* code = &t->code[t->links[l].first + e];
-        *code = 2 * number[*code / 2] + (*code & 1);
-      }
-  }
   j->bytes += count * sizeof *j->operators + (j->channel_count + 2) * sizeof *j->channel_begin;
-  tg_free(number);
   return TG_OK;
+}
+
+static void renumber(tg_ci_target* t, const uint32_t* number) {
+  for (size_t l = 0; l < t->link_count; l++)
+    for (size_t e = 0; e < t->links[l].count; e++) {
+      uint32_t* code = &t->code[t->links[l].first + e];
+      *code = 2 * number[*code / 2] + (*code & 1);
+    }
 }
 
 /* The second order of a target's jumps. next: [operators of a channel + 1], zeroed. */
@@ -205,32 +229,28 @@ static tg_status order_by_operator(tg_ci_target* t, size_t rows, uint32_t* next,
   return TG_OK;
 }
 
-/* order: of the classes. */
-static tg_status order_all(const tg_ci_strings* s, int threads, const size_t* order,
-                           tg_ci_jumps* j) {
-  tg_status status = TG_OK;
-  size_t most = 0, bytes = 0;
+tg_status tg_ci_jumps_order(const tg_ci_space* space, const tg_ci_table_job* job, size_t class,
+                            size_t* bytes) {
+  const tg_ci_jumps* j = job->jumps;
+  tg_ci_target* target = &j->targets[class];
+  size_t most = 0;
+  uint32_t* next = NULL;
   for (size_t c = 0; c < j->channel_count; c++)
     if (j->channel_begin[c + 1] - j->channel_begin[c] > most)
       most = j->channel_begin[c + 1] - j->channel_begin[c];
-#pragma omp parallel num_threads(threads) reduction(+ : bytes)
-  {
-    uint32_t* next = NULL;
-    tg_status mine = TG_ALLOCATE(most + 1, "operators", &next);
-#pragma omp for schedule(dynamic)
-    for (size_t k = 0; k < j->class_count; k++)
-      if (mine == TG_OK)
-        mine = order_by_operator(&j->targets[order[k]], s->classes[order[k]].count, next, &bytes);
-    tg_free(next);
-    if (mine != TG_OK) {
-#pragma omp critical(tg_ci_jumps_status)
-      status = mine;
-    }
-  }
-  j->bytes += bytes;
-  if (status != TG_OK) /* the words are with another thread */
-    return tg_fail(status, "no memory for the jumps by operator; truncate the space");
-  return TG_OK;
+  renumber(target, job->number);
+  TG_TRY(TG_ALLOCATE(most + 1, "operators", &next));
+  const tg_status status =
+      order_by_operator(target, space->strings[job->species].classes[class].count, next, bytes);
+  tg_free(next);
+  return status;
+}
+
+void tg_ci_jumps_end(tg_ci_table_job* job, size_t bytes) {
+  tg_ci_jumps* j = job->jumps;
+  j->bytes += bytes + j->class_count * sizeof *j->targets;
+  for (size_t c = 0; c < j->class_count; c++)
+    for (size_t l = 0; l < j->targets[c].link_count; l++) j->count += j->targets[c].links[l].count;
 }
 
 tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
@@ -240,50 +260,13 @@ tg_status tg_ci_jumps_make(const tg_ci_hamiltonian* h, const tg_ci_space* space,
 
 tg_status tg_ci_jumps_make_some(const tg_ci_hamiltonian* h, const tg_ci_space* space, int species,
                                 int threads, const bool* useful, tg_ci_jumps* out) {
-  tg_status status = TG_OK;
-  const tg_ci_strings* s = &space->strings[species];
-  const tg_ci_orbital* orbitals;
-  tg_ci_hamiltonian_orbitals(h, species, &orbitals);
-  tg_ci_jumps j = {.class_count = s->class_count};
-  size_t* order = NULL;
-  channel_range(h, &j);
-  TG_TRY_GOTO(TG_ALLOCATE(s->class_count, "targets of jumps", &j.targets), failed);
-  TG_TRY_GOTO(tg_ci_classes_by_size(s, &order), failed);
-  size_t bytes = s->class_count * sizeof *j.targets, count = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : bytes, count)
-  {
-    tg_ci_connections found = {0};
-    uint16_t* source = NULL;
-    tg_status mine = TG_ALLOCATE((size_t)s->particles + 1, "string", &source);
-#pragma omp for schedule(dynamic)
-    for (size_t k = 0; k < s->class_count; k++) {
-      const size_t c = order[k];
-      if (mine == TG_OK)
-        mine = class_jumps(s, orbitals, species, &j, useful, c, source, &found, &bytes);
-      for (size_t l = 0; l < j.targets[c].link_count; l++) count += j.targets[c].links[l].count;
-    }
-    tg_free(found.list);
-    tg_free(source);
-    if (mine != TG_OK) {
-#pragma omp critical(tg_ci_jumps_status)
-      status = mine;
-    }
+  tg_ci_jumps j = {0};
+  tg_ci_table_job job = {.species = species, .useful = useful, .jumps = &j};
+  const tg_status status = tg_ci_table_jobs_run(h, space, threads, &job, 1);
+  if (status != TG_OK) {
+    tg_ci_jumps_free(&j);
+    return status;
   }
-  if (status != TG_OK) { /* the words are with another thread */
-    tg_fail(status,
-            "no memory for the jumps between strings, or too many of one class; truncate "
-            "the space");
-    goto failed;
-  }
-  j.bytes = bytes;
-  j.count = count;
-  TG_TRY_GOTO(number_operators(s, orbitals, species, &j), failed);
-  TG_TRY_GOTO(order_all(s, threads, order, &j), failed);
-  TG_FREE(order);
   *out = j;
   return TG_OK;
-failed:
-  TG_FREE(order);
-  tg_ci_jumps_free(&j);
-  return status;
 }

@@ -124,7 +124,12 @@ static tg_status expect_on_gpus(const tg_ci_problem* p, const tg_ci_solve_params
     gpu.fly = tg_ci_label_tables_of(tables, k);
     if (!gpu.fly) TG_TRY_GOTO(tg_ci_device_tables(o, s->space, &gpu, &own[k]), done);
     if (!gpu.fly) gpu.fly = &own[k];
-    list[count++] = (tg_ci_expected){o, gpu.fly, values + k};
+    const int device = one ? gpu.device : count % params->gpus;
+    list[count++] = (tg_ci_expected){.o = o,
+                                     .tables = gpu.fly,
+                                     .op = tg_ci_label_tables_operator(tables, k, device),
+                                     .device = device,
+                                     .value = values + k};
     if (k == TG_CI_LABEL_J && any_close(s)) TG_TRY_GOTO(part_on_gpu(s, o, &gpu), done);
     gpu.fly = NULL;
   }

@@ -7,6 +7,7 @@
 #endif
 
 #include "base/memory.h"
+#include "ci/device_place.h"
 
 enum { FEWEST_THREADS = 4 };
 
@@ -16,11 +17,14 @@ static const uint64_t least_bytes = 1 << 16, most_bytes = 128 << 20;
 struct tg_ci_label_tables {
   const tg_ci_problem* problem;
   const tg_ci_space* space;
-  int threads;
+  tg_ci_label_place place;
   pthread_t thread;
   bool running;
   bool made[TG_CI_LABELS];
   tg_ci_fly fly[TG_CI_LABELS];
+  int device[TG_CI_LABELS];
+  void* stream[TG_CI_LABELS];
+  tg_ci_device_operator* op[TG_CI_LABELS];
 };
 
 /* Bytes of all, by a sample. */
@@ -36,28 +40,48 @@ static uint64_t bytes_of(const tg_ci_problem* problem, const tg_ci_space* space,
   return sum;
 }
 
+/* The operator on its GPU: `number` among the labels there are. */
+static tg_status make_operator(tg_ci_label_tables* t, int k, int number) {
+  tg_ci_device_operator_params params = {
+      .few = true, .threads = t->place.threads, .memory = UINT64_MAX, .fly = &t->fly[k]};
+  t->device[k] = t->place.gpus > 1 ? number % t->place.gpus : t->place.device;
+  TG_TRY(tg_ci_device_stream_make(t->device[k], &t->stream[k]));
+  params.device = t->device[k];
+  params.stream = t->stream[k];
+  return tg_ci_device_operator_create(t->problem->label[k], t->space, &params, &t->op[k]);
+}
+
 /* What fails here is made again by who needs it, and fails there with its words. */
 static void* make_all(void* context) {
   tg_ci_label_tables* t = context;
+  const int threads = t->place.threads;
   const tg_ci_device_operator_params params = {
-      .few = true, .threads = t->threads, .memory = UINT64_MAX};
-  const uint64_t bytes = bytes_of(t->problem, t->space, t->threads);
-  for (int k = 0; k < TG_CI_LABELS && bytes >= least_bytes && bytes <= most_bytes; k++)
-    if (t->problem->label[k])
-      t->made[k] =
-          tg_ci_device_tables(t->problem->label[k], t->space, &params, &t->fly[k]) == TG_OK;
+      .few = true, .threads = threads, .memory = UINT64_MAX};
+  const uint64_t bytes = bytes_of(t->problem, t->space, threads);
+  if (bytes < least_bytes || bytes > most_bytes) return NULL;
+#ifdef _OPENMP
+  omp_set_num_threads(threads); /* of this thread's regions */
+#endif
+  for (int k = 0, number = 0; k < TG_CI_LABELS; k++) {
+    if (!t->problem->label[k]) continue;
+    t->made[k] = tg_ci_device_tables(t->problem->label[k], t->space, &params, &t->fly[k]) == TG_OK;
+    if (t->made[k] && t->place.gpus > 0 && make_operator(t, k, number) != TG_OK) t->op[k] = NULL;
+    number++;
+  }
   return NULL;
 }
 
 tg_ci_label_tables* tg_ci_label_tables_begin(const tg_ci_problem* problem, const tg_ci_space* space,
-                                             int threads) {
+                                             const tg_ci_label_place* place) {
   tg_ci_label_tables* t = NULL;
+  int threads = place->threads;
 #ifdef _OPENMP
   if (threads <= 0) threads = omp_get_max_threads();
 #endif
   if (threads < FEWEST_THREADS) return NULL;
   if (TG_ALLOCATE(1, "tables of labels", &t) != TG_OK) return NULL;
-  *t = (tg_ci_label_tables){.problem = problem, .space = space, .threads = threads / 2};
+  *t = (tg_ci_label_tables){.problem = problem, .space = space, .place = *place};
+  t->place.threads = threads / 2;
   t->running = pthread_create(&t->thread, NULL, make_all, t) == 0;
   return t;
 }
@@ -73,10 +97,20 @@ const tg_ci_fly* tg_ci_label_tables_of(tg_ci_label_tables* tables, int k) {
   return tables->made[k] ? &tables->fly[k] : NULL;
 }
 
+tg_ci_device_operator* tg_ci_label_tables_operator(tg_ci_label_tables* tables, int k, int device) {
+  if (!tables) return NULL;
+  finish(tables);
+  return tables->device[k] == device ? tables->op[k] : NULL;
+}
+
 void tg_ci_label_tables_free(tg_ci_label_tables** tables) {
   tg_ci_label_tables* t = *tables;
   if (!t) return;
   finish(t);
-  for (int k = 0; k < TG_CI_LABELS; k++) tg_ci_fly_free(&t->fly[k]);
+  for (int k = 0; k < TG_CI_LABELS; k++) {
+    tg_ci_device_operator_free(t->op[k]);
+    tg_ci_device_stream_free(t->device[k], t->stream[k]);
+    tg_ci_fly_free(&t->fly[k]);
+  }
   TG_FREE(*tables);
 }

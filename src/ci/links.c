@@ -259,18 +259,6 @@ done:
   return status;
 }
 
-tg_status tg_ci_classes_by_size(const tg_ci_strings* s, size_t** out) {
-  uint64_t* sized = NULL; /* count, then number: classes have fewer than 2^32 strings */
-  TG_TRY(TG_ALLOCATE(s->class_count, "classes in order", &sized));
-  tg_status status = TG_ALLOCATE(s->class_count, "classes in order", out);
-  for (size_t c = 0; c < s->class_count && status == TG_OK; c++)
-    sized[c] = (UINT32_MAX - s->classes[c].count) << 32 | c;
-  if (status == TG_OK && s->class_count) qsort(sized, s->class_count, sizeof *sized, by_key);
-  for (size_t c = 0; c < s->class_count && status == TG_OK; c++) (*out)[c] = (uint32_t)sized[c];
-  tg_free(sized);
-  return status;
-}
-
 void tg_ci_targets_free(tg_ci_target* targets, size_t count) {
   for (size_t c = 0; targets && c < count; c++) {
     tg_ci_target* t = &targets[c];

@@ -43,9 +43,6 @@ tg_status tg_ci_jumps_sample(const tg_ci_hamiltonian* h, const tg_ci_space* spac
  * the target class. *bytes grows by what the target takes. */
 tg_status tg_ci_target_make(const tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
                             size_t* bytes);
-/** The classes, the one with most strings first, so that threads that take one after the other end
- * together: *out [classes], release with tg_free. */
-tg_status tg_ci_classes_by_size(const tg_ci_strings* strings, size_t** out);
 void tg_ci_targets_free(tg_ci_target* targets, size_t count);
 
 /** A string with a few orbitals replaced: list (rising) into out, which may not be list. */

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "ci/device_share.h"
+#include "ci/states_room.h"
 
 bool tg_ci_pes_are_processes(const char* transport) {
   return transport && strcmp(transport, "loop") != 0;
@@ -321,11 +322,11 @@ tg_status tg_ci_solve_shared(const tg_ci_pes* pes, const tg_ci_shared_solve* wha
       .transport = "loop", .pe_count = pes->count, .deadline_s = pes->deadline_s};
   const size_t dimension = (size_t)what->out->space->dimension;
   const size_t states = (size_t)what->eigen.states;
-  TG_TRY(TG_ALLOCATE_UNTOUCHED(states * dimension, "the states", &of.states));
+  tg_ci_states_room* room = NULL;
+  TG_TRY(tg_ci_states_room_begin(states * dimension, &room));
+  of.states = tg_ci_states_room_memory(room);
   const tg_status status = tg_world_run(&params, on_pe, &of);
-  if (status == TG_OK)
-    what->out->result.vectors = of.states;
-  else
-    tg_free(of.states);
+  if (status == TG_OK) what->out->result.vectors = tg_ci_states_room_take(&room);
+  tg_ci_states_room_free(&room);
   return status;
 }

@@ -8,6 +8,7 @@
 #endif
 
 #include "base/memory.h"
+#include "ci/table_jobs.h"
 
 void tg_ci_fly_free(tg_ci_fly* f) {
   for (int t = 0; t < 2; t++) {
@@ -231,13 +232,13 @@ static tg_status make_species(const tg_ci_hamiltonian* h, const tg_ci_space* spa
   for (int t = 0; t < 2; t++)
     TG_TRY_GOTO(TG_ALLOCATE(f->orbitals[t] * f->orbitals[t] + 1, "operators", &useful[t]), done);
   tg_ci_fly_useful(h, space, nonzero, useful);
+  tg_ci_table_job jobs[4] = {0};
   for (int t = 0; t < 2; t++) {
-    TG_TRY_GOTO(tg_ci_jumps_make_some(h, space, t, threads, useful[t], &f->jumps[t]), done);
-    TG_TRY_GOTO(nonzero ? tg_ci_alone_make_nonzero(h, space, t, threads, &f->alone[t])
-                        : tg_ci_alone_make(h, space, t, threads, &f->alone[t]),
-                done);
-    f->bytes += f->jumps[t].bytes + f->alone[t].bytes;
+    jobs[2 * t] = (tg_ci_table_job){.species = t, .useful = useful[t], .jumps = &f->jumps[t]};
+    jobs[2 * t + 1] = (tg_ci_table_job){.species = t, .nonzero = nonzero, .alone = &f->alone[t]};
   }
+  TG_TRY_GOTO(tg_ci_table_jobs_run(h, space, threads, jobs, 4), done);
+  for (int t = 0; t < 2; t++) f->bytes += f->jumps[t].bytes + f->alone[t].bytes;
 done:
   for (int t = 0; t < 2; t++) tg_free(useful[t]);
   return status;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The jumps of A in the order of the rows they lead to, and which sheets of B go with them. */
+#include <stdbool.h>
+
 #include "base/memory.h"
 #include "ci/sheets.h"
 
@@ -12,51 +14,66 @@ void tg_ci_steps_free(tg_ci_steps* s) {
   *s = (tg_ci_steps){0};
 }
 
+/* The jumps to a class; false: too many elements for 31 bits. at: the first one's number. */
+static bool steps_of_class(const tg_ci_fly* fly, size_t class, uint32_t at, tg_ci_steps* s) {
+  const tg_ci_jumps* j = &fly->jumps[0];
+  const tg_ci_target* t = &j->targets[class];
+  uint32_t begin = s->base[class];
+  for (size_t r = 0; r < fly->space->strings[0].classes[class].count; r++) {
+    for (size_t l = 0; l < t->link_count; l++) {
+      const tg_ci_link* link = &t->links[l];
+      const size_t* rows = fly->row_begin + j->channel_begin[link->channel];
+      s->begin[begin++] = at;
+      for (uint32_t e = t->begin[link->rows + r]; e < t->begin[link->rows + r + 1]; e++, at++) {
+        const size_t row = rows[t->code[e] >> 1];
+        if (row > INT32_MAX) return false;
+        s->from[at] = t->from[e];
+        s->code[at] = t->code[e];
+        s->row[at] = (uint32_t)row | t->code[e] << 31;
+      }
+    }
+    s->begin[begin++] = at;
+  }
+  return true;
+}
+
 tg_status tg_ci_steps_make(const tg_ci_fly* fly, const bool* wanted, tg_ci_steps* out) {
+  enum { FEW = 1 << 12 /* jumps that one thread copies before others are awake */ };
   tg_status status = TG_OK;
   tg_ci_steps s = {0};
+  uint32_t* first = NULL; /* [classes] jump */
+  bool fits = true;
   const tg_ci_jumps* j = &fly->jumps[0];
   const tg_ci_strings* strings = &fly->space->strings[0];
+  s.class_count = j->class_count;
+  TG_TRY_GOTO(TG_ALLOCATE(j->class_count, "jumps", &s.base), done);
+  TG_TRY_GOTO(TG_ALLOCATE(j->class_count, "jumps", &first), done);
   for (size_t c = 0; c < j->class_count; c++) {
     const tg_ci_target* t = &j->targets[c];
+    s.base[c] = (uint32_t)s.begin_count;
+    first[c] = (uint32_t)s.count;
     if (!wanted[c]) continue;
     s.begin_count += (size_t)strings->classes[c].count * (t->link_count + 1);
     for (size_t l = 0; l < t->link_count; l++) s.count += t->links[l].count;
   }
-  s.class_count = j->class_count;
-  if (s.count > UINT32_MAX || s.begin_count > UINT32_MAX)
-    return tg_fail(TG_ERR_MACHINE, "too many jumps for the tables of a GPU; truncate the space");
-  TG_TRY_GOTO(TG_ALLOCATE(j->class_count, "jumps", &s.base), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.begin_count, "jumps", &s.begin), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.from), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.code), failed);
-  TG_TRY_GOTO(TG_ALLOCATE(s.count, "jumps", &s.row), failed);
-  uint32_t at = 0, begin = 0;
-  for (size_t c = 0; c < j->class_count; c++) {
-    const tg_ci_target* t = &j->targets[c];
-    s.base[c] = begin;
-    for (size_t r = 0; wanted[c] && r < strings->classes[c].count; r++) {
-      for (size_t l = 0; l < t->link_count; l++) {
-        const tg_ci_link* link = &t->links[l];
-        s.begin[begin++] = at;
-        for (uint32_t e = t->begin[link->rows + r]; e < t->begin[link->rows + r + 1]; e++, at++) {
-          const size_t row = fly->row_begin[j->channel_begin[link->channel] + (t->code[e] >> 1)];
-          if (row > INT32_MAX) {
-            status = tg_fail(TG_ERR_MACHINE, "too many elements between the species for a GPU");
-            goto failed;
-          }
-          s.from[at] = t->from[e];
-          s.code[at] = t->code[e];
-          s.row[at] = (uint32_t)row | t->code[e] << 31;
-        }
-      }
-      s.begin[begin++] = at;
-    }
+  if (s.count > UINT32_MAX || s.begin_count > UINT32_MAX) {
+    status = tg_fail(TG_ERR_MACHINE, "too many jumps for the tables of a GPU; truncate the space");
+    goto done;
   }
-  *out = s;
-  return TG_OK;
-failed:
-  tg_ci_steps_free(&s);
+  TG_TRY_GOTO(TG_ALLOCATE_UNTOUCHED(s.begin_count, "jumps", &s.begin), done);
+  TG_TRY_GOTO(TG_ALLOCATE_UNTOUCHED(s.count, "jumps", &s.from), done);
+  TG_TRY_GOTO(TG_ALLOCATE_UNTOUCHED(s.count, "jumps", &s.code), done);
+  TG_TRY_GOTO(TG_ALLOCATE_UNTOUCHED(s.count, "jumps", &s.row), done);
+#pragma omp parallel for schedule(dynamic) if (s.count > FEW) reduction(&& : fits)
+  for (size_t c = 0; c < j->class_count; c++)
+    if (wanted[c]) fits = steps_of_class(fly, c, first[c], &s) && fits;
+  if (!fits) status = tg_fail(TG_ERR_MACHINE, "too many elements between the species for a GPU");
+done:
+  tg_free(first);
+  if (status != TG_OK)
+    tg_ci_steps_free(&s);
+  else
+    *out = s;
   return status;
 }
 

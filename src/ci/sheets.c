@@ -12,7 +12,7 @@ enum {
   LANES = TG_CI_SHEET_LANES,
   UNIT = TG_CI_SHEET_UNIT,
   MINUS = 0x8000,
-  FEW = 1 << 16 /* jumps that one thread sorts before others are awake */
+  FEW = 1 << 12 /* jumps that one thread sorts before others are awake */
 };
 
 /* What is made of one tile, in numbers of its own. */

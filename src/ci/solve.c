@@ -113,8 +113,11 @@ static tg_status solve_or_go_on(void* context, const tg_eigen_problem* problem,
 /* Once, by the process that does labels. */
 static void begin_labels(void* context) {
   tg_ci_run* r = context;
+  const bool one = r->params->gpus <= 1 || tg_ci_pes_are_processes(r->params->transport);
+  const tg_ci_label_place place = {
+      .threads = r->pes.threads, .gpus = one ? 1 : r->params->gpus, .device = r->gpu.device};
   if (!r->labels && r->space && r->params->backend == TG_CI_CUDA && tg_ci_pes_lead(&r->pes))
-    r->labels = tg_ci_label_tables_begin(r->problem, r->space, r->pes.threads);
+    r->labels = tg_ci_label_tables_begin(r->problem, r->space, &place);
 }
 
 static tg_ci_device_sector gpu_sector(tg_ci_run* r, const tg_ci_space* space,

@@ -8,6 +8,7 @@
 #include "base/timer.h"
 #include "ci/device_exchange.h"
 #include "ci/slices.h"
+#include "ci/states_room.h"
 #include "device/device.h"
 
 static double gb(uint64_t bytes) { return 1e-9 * (double)bytes; }
@@ -231,15 +232,20 @@ static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltoni
                              const tg_ci_device_operator_params* params, tg_ci_fly* fly,
                              tg_ci_sector* out) {
   tg_ci_device_operator* op = NULL;
+  tg_ci_states_room* room = NULL;
+  const size_t dimension = (size_t)s->space->dimension;
   const double start = tg_time_now();
   tg_status status = tg_ci_device_operator_create(h, s->space, params, &op);
   tg_ci_fly_free(fly);
   TG_TRY(status);
+  TG_TRY_GOTO(tg_ci_states_room_begin((size_t)s->eigen.states * dimension, &room), done);
   tg_ci_device_operator_facts facts = tg_ci_device_operator_facts_of(op);
   facts.tables_s = out->need.gpu.tables_s;
-  const tg_eigen_params e = share(s, params, &facts);
+  tg_eigen_params e = share(s, params, &facts);
   note(s, &facts, &e, &out->need);
-  tg_eigen_problem problem = {.n = (size_t)s->space->dimension,
+  e.into = tg_ci_states_room_memory(room);
+  e.into_ld = dimension;
+  tg_eigen_problem problem = {.n = dimension,
                               .context = op,
                               .apply = multiply,
                               .place = s->room->place,
@@ -249,8 +255,10 @@ static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltoni
   const double made = tg_time_now();
   out->setup_s += made - start;
   status = s->solve(s->context, &problem, &e, &out->result);
+  if (status == TG_OK) out->result.vectors = tg_ci_states_room_take(&room);
   out->solve_s += tg_time_now() - made;
 done:
+  tg_ci_states_room_free(&room);
   tg_ci_device_operator_free(op);
   return status;
 }

@@ -44,8 +44,10 @@ void tg_ci_flat_free(tg_ci_flat* f) {
   *f = (tg_ci_flat){0};
 }
 
+enum { FEW = 1 << 12 /* entries that one thread copies before others are awake */ };
+
 static tg_status copy(size_t count, size_t size, const void* from, void** out) {
-  TG_TRY(tg_allocate(count, size, "flat tables of the Hamiltonian", out));
+  TG_TRY(tg_allocate_untouched(count, size, "flat tables of the Hamiltonian", out));
   if (count) memcpy(*out, from, count * size);
   return TG_OK;
 }
@@ -57,38 +59,49 @@ static size_t entries_of(const tg_ci_target* t) {
   return count;
 }
 
-/* The links of all classes one behind the other; numbers of entries go on from class to class. */
-static tg_status flatten_links(const tg_ci_strings* s, size_t class_count,
-                               const tg_ci_target* targets, tg_ci_flat_links* out) {
+/* Where each class's links, rows and entries begin. */
+typedef struct place {
+  uint32_t link, row, entry;
+} place;
+
+static void copy_links(const tg_ci_target* t, size_t rows, const place* at, tg_ci_flat_links* out) {
+  const size_t entries = entries_of(t);
+  uint32_t row = at->row;
+  for (size_t l = 0; l < t->link_count; l++) {
+    out->links[at->link + l] = (tg_ci_flat_link){
+        .source = t->links[l].source, .channel = t->links[l].channel, .begin = row};
+    for (size_t r = 0; r < rows; r++)
+      out->begin[row++] = at->entry + t->begin[t->links[l].rows + r];
+  }
+  if (entries) memcpy(out->from + at->entry, t->from, entries * sizeof *t->from);
+}
+
+/* The links of all classes one behind the other; numbers of entries go on from class to class.
+ * first: [classes], where each one's entries begin. */
+static tg_status flatten_links(const tg_ci_strings* s, const tg_ci_target* targets, place* first,
+                               tg_ci_flat_links* out) {
   static const char what[] = "flat tables of the Hamiltonian";
+  const size_t class_count = s->class_count;
   out->class_count = class_count;
+  TG_TRY(TG_ALLOCATE(class_count + 1, what, &out->of_class));
   for (size_t c = 0; c < class_count; c++) {
+    first[c] = (place){(uint32_t)out->link_count, (uint32_t)out->begin_count, (uint32_t)out->count};
     out->link_count += targets[c].link_count;
     out->begin_count += targets[c].link_count * (s->classes[c].count + 1);
     out->count += entries_of(&targets[c]);
+    out->of_class[c + 1] = (uint32_t)out->link_count;
   }
   if (out->begin_count >= UINT32_MAX || out->count >= UINT32_MAX / 2)
     return tg_fail(TG_ERR_MACHINE,
                    "%zu connections between strings are too many for a stored matrix on a GPU; use "
                    "--storage fly",
                    out->count);
-  TG_TRY(TG_ALLOCATE(class_count + 1, what, &out->of_class));
-  TG_TRY(TG_ALLOCATE(out->link_count, what, &out->links));
-  TG_TRY(TG_ALLOCATE(out->begin_count, what, &out->begin));
-  TG_TRY(TG_ALLOCATE(out->count, what, &out->from));
-  uint32_t link = 0, row = 0, entry = 0;
-  for (size_t c = 0; c < class_count; c++) {
-    const tg_ci_target* t = &targets[c];
-    const size_t rows = (size_t)s->classes[c].count + 1, entries = entries_of(t);
-    for (size_t l = 0; l < t->link_count; l++) {
-      out->links[link++] = (tg_ci_flat_link){
-          .source = t->links[l].source, .channel = t->links[l].channel, .begin = row};
-      for (size_t r = 0; r < rows; r++) out->begin[row++] = entry + t->begin[t->links[l].rows + r];
-    }
-    if (entries) memcpy(out->from + entry, t->from, entries * sizeof *t->from);
-    entry += (uint32_t)entries;
-    out->of_class[c + 1] = link;
-  }
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(out->link_count, what, &out->links));
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(out->begin_count, what, &out->begin));
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(out->count, what, &out->from));
+#pragma omp parallel for schedule(dynamic) if (out->count > FEW)
+  for (size_t c = 0; c < class_count; c++)
+    copy_links(&targets[c], (size_t)s->classes[c].count + 1, &first[c], out);
   return TG_OK;
 }
 
@@ -106,20 +119,14 @@ static void order_links(tg_ci_flat_links* l) {
             by_source);
 }
 
-static tg_status flatten_codes(const tg_ci_jumps* jumps, int species, tg_ci_flat_species* out) {
-  TG_TRY(TG_ALLOCATE(out->jumps.count, "flat tables of the Hamiltonian", &out->code));
-  uint32_t* code = out->code;
-  for (size_t c = 0; c < jumps->class_count; c++) {
-    const tg_ci_target* t = &jumps->targets[c];
-    for (size_t l = 0; l < t->link_count; l++) {
-      const tg_ci_link* link = &t->links[l];
-      const size_t before = species ? 0 : jumps->channel_begin[link->channel];
-      for (size_t e = link->first; e < link->first + link->count; e++)
-        code[e] = t->code[e] + 2 * (uint32_t)before;
-    }
-    code += entries_of(t);
+static void class_codes(const tg_ci_jumps* jumps, int species, size_t class, uint32_t* code) {
+  const tg_ci_target* t = &jumps->targets[class];
+  for (size_t l = 0; l < t->link_count; l++) {
+    const tg_ci_link* link = &t->links[l];
+    const size_t before = species ? 0 : jumps->channel_begin[link->channel];
+    for (size_t e = link->first; e < link->first + link->count; e++)
+      code[e] = t->code[e] + 2 * (uint32_t)before;
   }
-  return TG_OK;
 }
 
 /* The link of a target's still channel that comes from this class, or NULL. */
@@ -138,6 +145,7 @@ static void class_fields(const tg_ci_fly* f, int species, size_t class, size_t r
                          uint32_t* field) {
   const tg_ci_target* t = &f->alone[species].targets[class];
   const tg_ci_target* jumps = &f->jumps[species].targets[class];
+  memset(field, 0, entries_of(t) * sizeof *field);
   for (size_t l = 0; l < t->link_count; l++) {
     const tg_ci_link* link = &t->links[l];
     const tg_ci_link* still = still_link(&f->jumps[species], jumps, link->source);
@@ -154,7 +162,10 @@ static void class_fields(const tg_ci_fly* f, int species, size_t class, size_t r
   }
 }
 
-static tg_status flatten_species(const tg_ci_fly* f, int species, tg_ci_flat_species* out) {
+/* jump, element: [classes] room for where theirs begin. */
+static tg_status flatten_species(const tg_ci_fly* f, int species, place* jump, place* element,
+                                 tg_ci_flat_species* out) {
+  static const char what[] = "flat tables of the Hamiltonian";
   const tg_ci_strings* s = &f->space->strings[species];
   const tg_ci_alone* alone = &f->alone[species];
   out->strings = s->count;
@@ -163,21 +174,32 @@ static tg_status flatten_species(const tg_ci_fly* f, int species, tg_ci_flat_spe
   for (size_t c = 0; c < s->class_count; c++) out->first[c] = (uint32_t)s->classes[c].begin;
   TG_TRY(COPY(s->count * out->particles, s->orbital, &out->orbitals));
   TG_TRY(COPY(s->count, alone->diagonal, &out->diagonal));
-  TG_TRY(flatten_links(s, s->class_count, f->jumps[species].targets, &out->jumps));
-  TG_TRY(flatten_links(s, s->class_count, alone->targets, &out->alone));
-  TG_TRY(flatten_codes(&f->jumps[species], species, out));
-  TG_TRY(TG_ALLOCATE(out->alone.count, "flat tables of the Hamiltonian", &out->value));
-  TG_TRY(TG_ALLOCATE(out->alone.count, "flat tables of the Hamiltonian", &out->field));
-  size_t at = 0;
+  TG_TRY(flatten_links(s, f->jumps[species].targets, jump, &out->jumps));
+  TG_TRY(flatten_links(s, alone->targets, element, &out->alone));
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(out->jumps.count, what, &out->code));
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(out->alone.count, what, &out->value));
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(out->alone.count, what, &out->field));
+#pragma omp parallel for schedule(dynamic) if (out->alone.count > FEW)
   for (size_t c = 0; c < s->class_count; c++) {
-    const size_t entries = entries_of(&alone->targets[c]);
-    if (entries) memcpy(out->value + at, alone->targets[c].value, entries * sizeof *out->value);
-    class_fields(f, species, c, (size_t)s->classes[c].count, out->field + at);
-    at += entries;
+    const size_t entries = entries_of(&alone->targets[c]), at = element[c].entry;
+    if (entries) {
+      memcpy(out->value + at, alone->targets[c].value, entries * sizeof *out->value);
+      class_fields(f, species, c, (size_t)s->classes[c].count, out->field + at);
+    }
+    if (out->code) class_codes(&f->jumps[species], species, c, out->code + jump[c].entry);
   }
   out->field_rows = f->fields[species].rows;
   out->field_stride = f->fields[species].stride;
   return COPY(out->field_rows * out->field_stride, f->fields[species].value, &out->fields);
+}
+
+static tg_status flatten_classes(const tg_ci_fly* f, int species, tg_ci_flat_species* out) {
+  const size_t count = f->space->strings[species].class_count;
+  place* places = NULL;
+  TG_TRY(TG_ALLOCATE(2 * count, "classes", &places));
+  const tg_status status = flatten_species(f, species, places, places + count, out);
+  tg_free(places);
+  return status;
 }
 
 static tg_status flatten_space(const tg_ci_fly* f, tg_ci_flat* out) {
@@ -248,7 +270,7 @@ tg_status tg_ci_flat_make(const tg_ci_fly* f, bool coded, tg_ci_flat* out) {
   if (f->few)
     return tg_fail(TG_ERR_INPUT, "an operator of few elements is not stored; use --storage fly");
   TG_TRY_GOTO(flatten_space(f, &flat), failed);
-  for (int t = 0; t < 2; t++) TG_TRY_GOTO(flatten_species(f, t, &flat.species[t]), failed);
+  for (int t = 0; t < 2; t++) TG_TRY_GOTO(flatten_classes(f, t, &flat.species[t]), failed);
   order_links(&flat.species[0].jumps);
   TG_TRY_GOTO(flatten_channels(f, &flat), failed);
   TG_TRY_GOTO(flatten_rows(f, &flat), failed);

@@ -8,7 +8,7 @@
 enum {
   SIDE = TG_CI_TILE_SIDE,
   TILES = TG_CI_STRIP_HEIGHT / SIDE,
-  FEW = 1 << 16 /* elements that one thread sorts before others are awake */
+  FEW = 1 << 12 /* elements that one thread sorts before others are awake */
 };
 
 void tg_ci_strips_free(tg_ci_strips* s) {

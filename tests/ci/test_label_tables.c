@@ -39,8 +39,9 @@ static void tables_are_those_of_labels(void** state) {
   tg_ci_space_params wanted = problem.space;
   wanted.symmetry = (int)problem.sectors[0];
   assert_int_equal(tg_ci_space_make(problem.h, &wanted, &space), TG_OK);
-  assert_null(tg_ci_label_tables_begin(&problem, space, 1));
-  tg_ci_label_tables* tables = tg_ci_label_tables_begin(&problem, space, 4);
+  const tg_ci_label_place alone = {.threads = 1}, four = {.threads = 4};
+  assert_null(tg_ci_label_tables_begin(&problem, space, &alone));
+  tg_ci_label_tables* tables = tg_ci_label_tables_begin(&problem, space, &four);
   assert_non_null(tables);
   int labels = 0;
   for (int k = 0; k < TG_CI_LABELS; k++) {
@@ -55,6 +56,7 @@ static void tables_are_those_of_labels(void** state) {
     assert_int_equal(tg_ci_device_tables(problem.label[k], space, &op, &fly), TG_OK);
     assert_int_equal(made->pairs, fly.pairs);
     assert_true(made->few);
+    assert_null(tg_ci_label_tables_operator(tables, k, 0)); /* without GPUs */
     for (int t = 0; t < 2; t++) same_jumps(&made->jumps[t], &fly.jumps[t]);
     tg_ci_fly_free(&fly);
     labels++;
@@ -64,8 +66,9 @@ static void tables_are_those_of_labels(void** state) {
   assert_null(tables);
   tg_ci_label_tables_free(&tables);
   assert_null(tg_ci_label_tables_of(NULL, 0));
+  assert_null(tg_ci_label_tables_operator(NULL, 0, 0));
   /* nobody asks for them: the solve was interrupted */
-  tables = tg_ci_label_tables_begin(&problem, space, 4);
+  tables = tg_ci_label_tables_begin(&problem, space, &four);
   tg_ci_label_tables_free(&tables);
   tg_ci_space_free(space);
   tg_ci_problem_free(&problem);

@@ -11,6 +11,7 @@
 
 #include "ci/jumps.h"
 #include "ci/links.h"
+#include "ci/product_fly.h"
 #include "ci/shells.h"
 
 typedef struct setup {
@@ -145,21 +146,56 @@ static void many_orbitals_with_weights(void** state) {
   unmake(&s);
 }
 
-static void largest_class_first(void** state) {
+static void same_targets(const tg_ci_target* a, const tg_ci_target* b, size_t rows) {
+  size_t entries = 0, operators = 0;
+  assert_int_equal(a->link_count, b->link_count);
+  if (!a->link_count) return;
+  assert_memory_equal(a->links, b->links, a->link_count * sizeof *a->links);
+  for (size_t l = 0; l < a->link_count; l++) {
+    entries += a->links[l].count;
+    operators += a->links[l].operator_count + 1;
+  }
+  assert_memory_equal(a->begin, b->begin, a->link_count * (rows + 1) * sizeof *a->begin);
+  assert_memory_equal(a->from, b->from, entries * sizeof *a->from);
+  if (a->value) assert_memory_equal(a->value, b->value, entries * sizeof *a->value);
+  if (!a->code) return;
+  assert_memory_equal(a->code, b->code, entries * sizeof *a->code);
+  assert_memory_equal(a->op, b->op, operators * sizeof *a->op);
+  assert_memory_equal(a->op_begin, b->op_begin, operators * sizeof *a->op_begin);
+  assert_memory_equal(a->op_of, b->op_of, entries * sizeof *a->op_of);
+  assert_memory_equal(a->op_to, b->op_to, entries * sizeof *a->op_to);
+  assert_memory_equal(a->op_from, b->op_from, entries * sizeof *a->op_from);
+}
+
+/* Whichever thread takes which class of which table. */
+static void threads_make_the_same(void** state) {
   (void)state;
   setup s = make(shell_sd, 4, -1);
-  const tg_ci_strings* strings = &s.space->strings[0];
-  size_t* order = NULL;
-  assert_int_equal(tg_ci_classes_by_size(strings, &order), TG_OK);
-  uint64_t seen = 0;
-  assert_true(strings->class_count <= 64);
-  for (size_t k = 0; k < strings->class_count; k++) {
-    seen |= UINT64_C(1) << order[k];
-    if (k > 0)
-      assert_true(strings->classes[order[k]].count <= strings->classes[order[k - 1]].count);
+  tg_ci_fly one, some;
+  assert_int_equal(tg_ci_fly_tables(s.h, s.space, 1, false, &one), TG_OK);
+  assert_int_equal(tg_ci_fly_tables(s.h, s.space, 5, false, &some), TG_OK);
+  assert_int_equal(one.bytes, some.bytes);
+  assert_int_equal(one.pairs, some.pairs);
+  for (int t = 0; t < 2; t++) {
+    const tg_ci_strings* strings = &s.space->strings[t];
+    const tg_ci_jumps *a = &one.jumps[t], *b = &some.jumps[t];
+    assert_true(strings->class_count > 5);
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(one.alone[t].count, some.alone[t].count);
+    assert_memory_equal(a->channel_begin, b->channel_begin,
+                        (a->channel_count + 1) * sizeof *a->channel_begin);
+    assert_memory_equal(a->operators, b->operators,
+                        a->channel_begin[a->channel_count] * sizeof *a->operators);
+    assert_memory_equal(one.alone[t].diagonal, some.alone[t].diagonal,
+                        strings->count * sizeof *one.alone[t].diagonal);
+    for (size_t c = 0; c < strings->class_count; c++) {
+      const size_t rows = (size_t)strings->classes[c].count;
+      same_targets(&a->targets[c], &b->targets[c], rows);
+      same_targets(&one.alone[t].targets[c], &some.alone[t].targets[c], rows);
+    }
   }
-  assert_int_equal(seen, (UINT64_C(1) << strings->class_count) - 1);
-  tg_free(order);
+  tg_ci_fly_free(&one);
+  tg_ci_fly_free(&some);
   unmake(&s);
 }
 
@@ -167,7 +203,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_of_some_hundred),
       cmocka_unit_test(many_orbitals_with_weights),
-      cmocka_unit_test(largest_class_first),
+      cmocka_unit_test(threads_make_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

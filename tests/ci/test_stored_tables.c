@@ -8,6 +8,9 @@
 #include <cmocka.h>
 /* clang-format on */
 #include <math.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "ci/device_stored.h"
 #include "ci/product_fly.h"
@@ -72,6 +75,80 @@ static void test_words_give_the_values(void** state) {
   assert_true(with_words > 0 && fields > 0);
   for (size_t v = 1; v < f.value_count; v++) assert_true(f.values[v] > 0);
   assert_true(f.values[0] == 0);
+  tg_ci_flat_free(&f);
+  close_scene(&s);
+}
+
+static void set_threads(int threads) {
+#ifdef _OPENMP
+  omp_set_num_threads(threads);
+#else
+  (void)threads;
+#endif
+}
+
+static void same_links(const tg_ci_flat_links* a, const tg_ci_flat_links* b) {
+  assert_int_equal(a->count, b->count);
+  assert_memory_equal(a->of_class, b->of_class, (a->class_count + 1) * sizeof *a->of_class);
+  assert_memory_equal(a->links, b->links, a->link_count * sizeof *a->links);
+  assert_memory_equal(a->begin, b->begin, a->begin_count * sizeof *a->begin);
+  assert_memory_equal(a->from, b->from, a->count * sizeof *a->from);
+}
+
+/* Several parts of each species, whose values come together in the order of one thread. */
+static void test_threads_make_the_same(void** state) {
+  (void)state;
+  scene s = {0};
+  tg_ci_flat one, some;
+  s.count = shell_sd(s.orbitals);
+  open_scene(&s, space_of(5, 6, 1), 50);
+  set_threads(1);
+  assert_int_equal(tg_ci_flat_make(&s.fly, true, &one), TG_OK);
+  set_threads(5);
+  assert_int_equal(tg_ci_flat_make(&s.fly, true, &some), TG_OK);
+  assert_int_equal(one.value_count, some.value_count);
+  assert_memory_equal(one.values, some.values, one.value_count * sizeof *one.values);
+  assert_memory_equal(one.row_words, some.row_words, one.row_count * sizeof *one.row_words);
+  for (int t = 0; t < 2; t++) {
+    const tg_ci_flat_species *a = &one.species[t], *b = &some.species[t];
+    same_links(&a->jumps, &b->jumps);
+    same_links(&a->alone, &b->alone);
+    assert_true(a->alone.count > 4 << 12);
+    assert_memory_equal(a->code, b->code, a->jumps.count * sizeof *a->code);
+    assert_memory_equal(a->field, b->field, a->alone.count * sizeof *a->field);
+    assert_memory_equal(a->value, b->value, a->alone.count * sizeof *a->value);
+    assert_memory_equal(a->word, b->word, a->alone.count * sizeof *a->word);
+  }
+  tg_ci_flat_free(&one);
+  tg_ci_flat_free(&some);
+  close_scene(&s);
+}
+
+/* A value of one species alone has a number if it occurs often, or between species, too. */
+static void test_frequent_values_have_words(void** state) {
+  (void)state;
+  scene s = {0};
+  tg_ci_flat f;
+  s.count = shell_sd(s.orbitals);
+  open_scene(&s, space_of(2, 3, 1), 50);
+  assert_int_equal(tg_ci_flat_make(&s.fly, true, &f), TG_OK);
+  assert_true(f.value_count < TG_CI_MOST_VALUES);
+  size_t rare = 0;
+  for (int t = 0; t < 2; t++)
+    for (size_t e = 0; e < f.species[t].alone.count; e++) {
+      const tg_ci_flat_species* own = &f.species[t];
+      if (own->field[e]) continue;
+      size_t seen = 0;
+      for (int u = 0; u < 2; u++)
+        for (size_t k = 0; k < f.species[u].alone.count; k++)
+          seen += !f.species[u].field[k] && fabs(f.species[u].value[k]) == fabs(own->value[e]);
+      bool between = own->value[e] == 0;
+      for (size_t k = 0; k < f.row_count && !between; k++)
+        between = fabs(f.rows[k]) == fabs(own->value[e]);
+      rare += seen < TG_CI_OFTEN && !between;
+      assert_int_equal(own->word[e] != TG_CI_NO_WORD, between || seen >= TG_CI_OFTEN);
+    }
+  assert_true(rare > 0);
   tg_ci_flat_free(&f);
   close_scene(&s);
 }
@@ -179,6 +256,8 @@ static void test_spans_leave_nothing_out(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_words_give_the_values),
+      cmocka_unit_test(test_threads_make_the_same),
+      cmocka_unit_test(test_frequent_values_have_words),
       cmocka_unit_test(test_too_many_values_get_none),
       cmocka_unit_test(test_elements_are_counted),
       cmocka_unit_test(test_elements_are_those_of_h),

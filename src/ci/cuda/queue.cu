@@ -200,3 +200,20 @@ tg_status tg_ci_device_place_settle(const tg_ci_device_place* place) {
 const tg_ci_queue* tg_ci_device_place_queue(const tg_ci_device_place* place) {
   return &place->queue;
 }
+
+tg_status tg_ci_device_stream_make(int device, void** out) {
+  cudaStream_t stream = nullptr;
+  *out = nullptr;
+  TG_TRY(tg_cuda_status(cudaSetDevice(device), device, "selecting it"));
+  TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), device,
+                        "making a stream"));
+  *out = stream;
+  return TG_OK;
+}
+
+void tg_ci_device_stream_free(int device, void* stream) {
+  if (!stream) return;
+  cudaSetDevice(device);
+  cudaStreamSynchronize((cudaStream_t)stream);
+  cudaStreamDestroy((cudaStream_t)stream);
+}

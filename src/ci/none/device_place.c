@@ -29,3 +29,10 @@ const tg_ci_queue* tg_ci_device_place_queue(const tg_ci_device_place* place) {
   (void)place;
   return NULL;
 }
+
+tg_status tg_ci_device_stream_make(int device, void** out) {
+  (void)device, (void)out;
+  return missing();
+}
+
+void tg_ci_device_stream_free(int device, void* stream) { (void)device, (void)stream; }
