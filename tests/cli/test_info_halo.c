@@ -35,7 +35,7 @@ static void links_decide(void** state) {
   expect(NULL, 0, NULL, "there are none");
   link_all(links, false, false);
   expect(links, 1, "direct", "one GPU");
-  expect(links, 1, "direct", "one H200: direct 53, pulse 57");
+  expect(links, 1, "direct", "one H200: direct 43, pulse 47");
   expect(links, GPUS, NULL, "GPU 0 cannot reach the memory of GPU 1");
   link_all(links, true, true);
   expect(links, GPUS, "direct", "all 3 reach each other's memory by stores and atomics");
