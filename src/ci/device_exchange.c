@@ -18,7 +18,7 @@
 enum {
   SUMS = 8192, /* numbers that are summed at once */
   CLOCKS = 8,  /* exchanges whose events may be read later */
-  MARKS = 4    /* of an exchange: its start; stored; all it reads has come; its rows are made */
+  MARKS = 5    /* of an exchange: its start; stored; waits; all it reads has come; rows are made */
 };
 
 enum { ARRIVED, CONSUMED, SUMMED, EVENTS = SUMMED + 2 };
@@ -119,8 +119,8 @@ static void read_clock(exchange* e) {
   for (int m = MARKS - 1; m > 0; m--)
     if (e->ops->between(&e->queue, at[0], at[m], &seconds[m]) != TG_OK) return;
   e->facts.push_s += seconds[1];
-  e->facts.exposed_s += seconds[2];
-  e->product_s += seconds[3];
+  e->facts.exposed_s += seconds[3] - (seconds[2] - seconds[1]);
+  e->product_s += seconds[4];
 }
 
 static tg_status start_clock(exchange* e) {
@@ -431,12 +431,13 @@ tg_status tg_ci_device_exchange_take(tg_ci_device_exchange* e, int k) {
 }
 
 tg_status tg_ci_device_exchange_wait(tg_ci_device_exchange* e) {
+  TG_TRY(mark(e, 2));
   TG_TRY(wait_for_sources(e));
-  return mark(e, 2);
+  return mark(e, 3);
 }
 
 tg_status tg_ci_device_exchange_done(tg_ci_device_exchange* e) {
-  TG_TRY(mark(e, 3));
+  TG_TRY(mark(e, 4));
   return tell_sources(e);
 }
 

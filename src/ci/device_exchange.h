@@ -8,9 +8,9 @@
  *   | step | writer of a slice                          | its reader                              |
  *   |------|--------------------------------------------|-----------------------------------------|
  *   | 1    | waits for the reader's consumed >= s-1     |                                         |
- *   | 2    | queues what stores into the reader's x     |                                         |
+ *   | 2    | queues what stores into the reader's x     | queues what reads its own rows alone    |
  *   | 3    | queues the raising of the reader's arrived | waits for arrived >= s                  |
- *   | 4    |                                            | queues its product                      |
+ *   | 4    |                                            | queues the rest of its product          |
  *   | 5    |                                            | queues the raising of consumed          |
  *
  * A push queues a kernel for step 2. The other way is to open the exchange, to queue the kernel
@@ -60,7 +60,7 @@ tg_status tg_ci_device_exchange_close(tg_ci_device_exchange* exchange, int k, co
                                       size_t ld);
 /** Then where a product begins, every PE. */
 tg_status tg_ci_device_exchange_take(tg_ci_device_exchange* exchange, int k);
-/** What is queued after this finds all that it needs in x. */
+/** What is queued after this finds all that it needs in x; before it, this PE's own rows. */
 tg_status tg_ci_device_exchange_wait(tg_ci_device_exchange* exchange);
 /** After all uses of x have been queued; the others may store the next one when they are done. */
 tg_status tg_ci_device_exchange_done(tg_ci_device_exchange* exchange);
@@ -70,8 +70,9 @@ tg_status tg_ci_device_exchange_done(tg_ci_device_exchange* exchange);
 tg_status tg_ci_device_exchange_sum(tg_ci_device_exchange* exchange, double* values, size_t count);
 
 /** Seconds are those of the GPU, by events, from a product's begin: push_s until what it stores is
- * there, exposed_s until all that it reads has come, *product_s until its rows are made. Vectors
- * that were void are among the exchanges and bytes. Waits for the last one. */
+ * there; exposed_s that, and from what is queued before tg_ci_device_exchange_wait being done until
+ * all that it reads has come; *product_s until its rows are made. Vectors that were void are among
+ * the exchanges and bytes. Waits for the last one. */
 tg_ci_exchange_facts tg_ci_device_exchange_facts_of(tg_ci_device_exchange* exchange,
                                                     double* product_s);
 

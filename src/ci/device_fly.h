@@ -39,6 +39,12 @@ uint64_t tg_ci_device_fly_bytes(const struct tg_ci_fly* fly);
  * i at i * ldy; device memory, apart. Queued on the stream: both may be touched when it is done. */
 tg_status tg_ci_device_fly_apply(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
                                  double* y, size_t ldy);
+/** The same in two steps, the same bits: what reads x in the rows of y alone, then the others. y is
+ * whole after both, and not to be touched between them. */
+tg_status tg_ci_device_fly_apply_local(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
+                                       double* y, size_t ldy);
+tg_status tg_ci_device_fly_apply_rest(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
+                                      double* y, size_t ldy);
 /** <state|H|state>: [end - first] device memory. Queued. */
 tg_status tg_ci_device_fly_diagonal(tg_ci_device_fly* fly, double* d);
 

@@ -28,9 +28,14 @@ tg_status tg_ci_device_mixed_create(const tg_ci_device_stored_params* params, ui
                                     tg_ci_device_mixed** out);
 /** Accepts NULL and a half-built one; sets NULL. */
 void tg_ci_device_mixed_destroy(tg_ci_device_mixed** mixed);
-/** As tg_ci_device_stored_apply and _diagonal. */
+/** As tg_ci_device_stored_apply, tg_ci_device_operator_apply_local and _rest, and
+ * tg_ci_device_stored_diagonal. */
 tg_status tg_ci_device_mixed_apply(tg_ci_device_mixed* mixed, int k, const double* x, size_t ldx,
                                    double* y, size_t ldy);
+tg_status tg_ci_device_mixed_apply_local(tg_ci_device_mixed* mixed, int k, const double* x,
+                                         size_t ldx, double* y, size_t ldy);
+tg_status tg_ci_device_mixed_apply_rest(tg_ci_device_mixed* mixed, int k, const double* x,
+                                        size_t ldx, double* y, size_t ldy);
 tg_status tg_ci_device_mixed_diagonal(tg_ci_device_mixed* mixed, double* d);
 void tg_ci_device_mixed_query(const tg_ci_device_mixed* mixed, tg_ci_device_mixed_facts* out);
 

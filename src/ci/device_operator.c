@@ -278,6 +278,19 @@ tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const do
   return tg_ci_device_fly_apply(op->fly, k, x, ldx, y, ldy);
 }
 
+tg_status tg_ci_device_operator_apply_local(tg_ci_device_operator* op, int k, const double* x,
+                                            size_t ldx, double* y, size_t ldy) {
+  if (op->mixed) return tg_ci_device_mixed_apply_local(op->mixed, k, x, ldx, y, ldy);
+  return op->fly ? tg_ci_device_fly_apply_local(op->fly, k, x, ldx, y, ldy) : TG_OK;
+}
+
+tg_status tg_ci_device_operator_apply_rest(tg_ci_device_operator* op, int k, const double* x,
+                                           size_t ldx, double* y, size_t ldy) {
+  if (op->mixed) return tg_ci_device_mixed_apply_rest(op->mixed, k, x, ldx, y, ldy);
+  if (op->fly) return tg_ci_device_fly_apply_rest(op->fly, k, x, ldx, y, ldy);
+  return tg_ci_device_operator_apply(op, k, x, ldx, y, ldy);
+}
+
 const tg_rows* tg_ci_device_operator_rows(const tg_ci_device_operator* op) { return &op->rows; }
 
 /* A vector of the host and its product, as the columns of the scratch. */

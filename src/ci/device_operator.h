@@ -66,7 +66,14 @@ void tg_ci_device_operator_free(tg_ci_device_operator* op);
  * ldy, of the device, apart. Queued on the stream. */
 tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const double* x, size_t ldx,
                                       double* y, size_t ldy);
-/** The same for one vector of the host, all rows; waits. */
+/** The same in two steps, of the same bits: what reads x in the rows of y alone, and what reads it
+ * elsewhere, so that it may come while the first goes on. y is whole after both, and not to be
+ * touched between them. */
+tg_status tg_ci_device_operator_apply_local(tg_ci_device_operator* op, int k, const double* x,
+                                            size_t ldx, double* y, size_t ldy);
+tg_status tg_ci_device_operator_apply_rest(tg_ci_device_operator* op, int k, const double* x,
+                                           size_t ldx, double* y, size_t ldy);
+/** A product for one vector of the host, all rows; waits. */
 tg_status tg_ci_device_operator_apply_here(tg_ci_device_operator* op, const double* x, double* y);
 /** <v|H|v> and, where spread is not NULL, |H v - <v|H|v> v|, of a vector of the host; waits. */
 tg_status tg_ci_device_operator_expect(tg_ci_device_operator* op, const double* v, double* value,

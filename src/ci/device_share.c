@@ -96,10 +96,11 @@ failed:
 
 /* Once this PE's rows of x are on their way. */
 static tg_status multiply(tg_ci_device_share* s, int k, double* y, size_t ld) {
+  const double* all = tg_ci_device_exchange_x(s->exchange);
+  const size_t ldx = (size_t)s->dimension;
+  if (s->op) TG_TRY(tg_ci_device_operator_apply_local(s->op, k, all, ldx, y, ld));
   TG_TRY(tg_ci_device_exchange_wait(s->exchange));
-  if (s->op)
-    TG_TRY(tg_ci_device_operator_apply(s->op, k, tg_ci_device_exchange_x(s->exchange),
-                                       (size_t)s->dimension, y, ld));
+  if (s->op) TG_TRY(tg_ci_device_operator_apply_rest(s->op, k, all, ldx, y, ld));
   return tg_ci_device_exchange_done(s->exchange);
 }
 

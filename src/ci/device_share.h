@@ -2,9 +2,10 @@
 /** @file ci/device_share.h  The Hamiltonian on the states that one of several PEs has, on its GPU.
  *
  * A product stores this PE's rows of x into the memory of those GPUs that need them
- * (ci/device_exchange.h), unless the kernel that made them has, waits for what it needs itself, and
- * makes its rows of y: those that one GPU would make, so that each has the same bits for any number
- * of PEs in the same storage. Nothing of it waits on the host for a GPU. */
+ * (ci/device_exchange.h), unless the kernel that made them has; it begins with what its own rows
+ * give, waits for what it needs of others, and goes on with that. On the fly its rows of y are
+ * those that one GPU would make: each has the same bits for any number of PEs. Nothing of it waits
+ * on the host for a GPU. */
 #ifndef TG_CI_DEVICE_SHARE_H
 #define TG_CI_DEVICE_SHARE_H
 
@@ -42,7 +43,7 @@ tg_status tg_ci_device_share_sum(tg_ci_device_share* share, double* values, size
 /** <state|H|state> of this PE's rows, of the device. */
 tg_status tg_ci_device_share_diagonal(tg_ci_device_share* share, const double** out);
 
-/** Seconds are the GPU's; the exchange's exposed_s is all of it. Waits for it. */
+/** Seconds are the GPU's, as tg_ci_device_exchange_facts_of has them. Waits for it. */
 tg_ci_share_facts tg_ci_device_share_facts_of(tg_ci_device_share* share);
 /** Collective: of the operators; bytes and seconds those of the PE with most, elements of all. */
 tg_status tg_ci_device_share_operators(const tg_ci_device_share* share,

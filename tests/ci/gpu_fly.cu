@@ -4,8 +4,9 @@
  *
  * No test framework: it runs on machines that have none. Prints what failed and "N passed, M
  * failed"; without a GPU it says so and exits 77 (skipped). Argument "quick": a part that is short
- * enough for compute-sanitizer. "time SHELL A B [two_m]": how long a product takes of A and B
- * particles in the sd or pf shell, with a random interaction, after a check of some rows. */
+ * enough for compute-sanitizer. "time SHELL A B [PARTS]": how long a product takes of A and B
+ * particles in the sd or pf shell, with a random interaction; by all rows, and by those of each of
+ * so many PEs. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* which C leaves zero */
 extern "C" {
 #include "base/timer.h"
+#include "ci/distribution.h"
 #include "ci/problem.h"
 #include "ci/shells.h"
 }
@@ -70,7 +72,26 @@ struct device_operator {
 enum { GUARD = 7 };
 static const double UNTOUCHED = -12345.5;
 
-/* k vectors by rows [first, end); out: [end - first, k] packed. */
+/* In two steps, the first of which meets no numbers but in its own rows of x, into y: [rows, k] at
+ * a distance of ldy. */
+static bool multiply_in_steps(tg_ci_device_fly* op, cudaStream_t stream, uint64_t dimension,
+                              tg_ci_device_rows rows, int k, const double* x, size_t ld, double* y,
+                              size_t ldy) {
+  const size_t n = (size_t)(rows.end - rows.first), width = sizeof(double);
+  device_array own;
+  EXPECT(own.make((size_t)k * dimension));
+  CUDA(cudaMemset(own.at, 0xff, (size_t)k * dimension * width)); /* not numbers */
+  if (n)
+    CUDA(cudaMemcpy2D(own.at + rows.first, dimension * width, x + rows.first, ld * width, n * width,
+                      (size_t)k, cudaMemcpyDeviceToDevice));
+  RUN(tg_ci_device_fly_apply_local(op, k, own.at, dimension, y, ldy));
+  CUDA(cudaStreamSynchronize(stream));
+  RUN(tg_ci_device_fly_apply_rest(op, k, x, ld, y, ldy));
+  CUDA(cudaStreamSynchronize(stream));
+  return true;
+}
+
+/* k vectors by rows [first, end); out: [end - first, k] packed. As a whole and in two steps. */
 static bool multiply(const tg_ci_fly* fly, tg_ci_device_rows rows, int k, const double* x,
                      size_t ld, std::vector<double>* out, std::vector<double>* diagonal) {
   const size_t n = (size_t)(rows.end - rows.first), ldy = n + GUARD;
@@ -79,11 +100,15 @@ static bool multiply(const tg_ci_fly* fly, tg_ci_device_rows rows, int k, const 
   cudaStream_t stream;
   CUDA(cudaStreamCreate(&stream));
   EXPECT(y.make(ldy * (size_t)k));
-  std::vector<double> host(ldy * (size_t)k, UNTOUCHED), again(host);
-  CUDA(cudaMemcpy(y.at, host.data(), host.size() * sizeof(double), cudaMemcpyHostToDevice));
+  const std::vector<double> untouched(ldy * (size_t)k, UNTOUCHED);
+  std::vector<double> host(untouched), again(untouched);
   RUN(tg_ci_device_fly_create(fly, 0, stream, &rows, &op.at));
-  for (int repeat = 0; repeat < 2; repeat++) {
-    RUN(tg_ci_device_fly_apply(op.at, k, x, ld, y.at, ldy));
+  for (int repeat = 0; repeat < 3; repeat++) {
+    CUDA(cudaMemcpy(y.at, untouched.data(), host.size() * sizeof(double), cudaMemcpyHostToDevice));
+    if (repeat < 2)
+      RUN(tg_ci_device_fly_apply(op.at, k, x, ld, y.at, ldy));
+    else
+      EXPECT(multiply_in_steps(op.at, stream, fly->space->dimension, rows, k, x, ld, y.at, ldy));
     CUDA(cudaStreamSynchronize(stream));
     CUDA(cudaMemcpy(again.data(), y.at, host.size() * sizeof(double), cudaMemcpyDeviceToHost));
     EXPECT(repeat == 0 || memcmp(host.data(), again.data(), host.size() * sizeof(double)) == 0);
@@ -255,16 +280,16 @@ static bool usdb_case(int protons, int neutrons) {
 
 /* Milliseconds of one stage, the best of a few. */
 template <typename Stage>
-static double stage_time(int repeats, const Stage& stage) {
+static double stage_time(cudaStream_t stream, int repeats, const Stage& stage) {
   cudaEvent_t begin, end;
   cudaEventCreate(&begin);
   cudaEventCreate(&end);
   float best = INFINITY;
   for (int r = 0; r < repeats; r++) {
     float time = 0;
-    cudaEventRecord(begin);
+    cudaEventRecord(begin, stream);
     stage();
-    cudaEventRecord(end);
+    cudaEventRecord(end, stream);
     cudaEventSynchronize(end);
     cudaEventElapsedTime(&time, begin, end);
     best = std::min(best, time);
@@ -276,25 +301,67 @@ static double stage_time(int repeats, const Stage& stage) {
 
 static void print_stages(tg_ci_device_fly* fly, const double* x, double* y, size_t size,
                          int repeats) {
+  const cudaStream_t stream = fly->stream;
   const double states =
-      stage_time(repeats, [=] { tg_fly_queue_states(fly, NULL, 1, x, size, y, size); });
+      stage_time(stream, repeats, [=] { tg_fly_queue_states(fly, stream, 1, x, size, y, size); });
   double alone[2];
   for (int t = 0; t < 2; t++)
-    alone[t] = stage_time(repeats, [=] { tg_fly_queue_alone(fly, t, 1, x, size, y, size); });
-  const double cross = stage_time(repeats, [=] { tg_fly_queue_cross(fly, 1, x, size, y, size); });
+    alone[t] = stage_time(stream, repeats,
+                          [=] { tg_fly_queue_alone(fly, t, t == 1, 1, x, size, y, size); });
+  const double cross =
+      stage_time(stream, repeats, [=] { tg_fly_queue_cross(fly, 1, x, size, y, size); });
   printf("  small blocks %.3f, one species %.3f and %.3f, both %.3f ms\n", states, alone[0],
          alone[1], cross);
 }
 
-static bool time_case(const char* shell, int a, int b, int two_m) {
+/* A product by these rows alone, k vectors: what it takes, and its stages. */
+static bool time_rows(const operator_of_space& op, tg_ci_device_rows rows, const double* x,
+                      double* y) {
+  const size_t size = (size_t)op.space->dimension;
+  const bool large = op.fly.pairs > 100000000000u;
+  const int repeats = large ? 2 : 20;
+  device_operator device;
+  cudaStream_t stream;
+  CUDA(cudaStreamCreate(&stream));
+  const double start = tg_time_now();
+  RUN(tg_ci_device_fly_create(&op.fly, 0, stream, &rows, &device.at));
+  CUDA(cudaDeviceSynchronize());
+  printf("rows %zu to %zu, to the GPU %.2f s\n", (size_t)rows.first, (size_t)rows.end,
+         tg_time_now() - start);
+  print_stages(device.at, x, y, size, repeats);
+  for (int k = 1; k <= (large ? 1 : 4); k *= 2) {
+    tg_status status = TG_OK;
+    const double time = stage_time(stream, repeats, [&] {
+      const tg_status one = tg_ci_device_fly_apply(device.at, k, x, size, y, size);
+      if (one != TG_OK) status = one;
+    });
+    const double local = stage_time(stream, repeats, [&] {
+      const tg_status one = tg_ci_device_fly_apply_local(device.at, k, x, size, y, size);
+      if (one != TG_OK) status = one;
+    });
+    const double rest = stage_time(stream, repeats, [&] {
+      const tg_status one = tg_ci_device_fly_apply_rest(device.at, k, x, size, y, size);
+      if (one != TG_OK) status = one;
+    });
+    RUN(status);
+    printf("  %d vectors: %.3f ms, %.3e elements/s of all; of its own rows %.3f, the rest %.3f\n",
+           k, time, k * (double)op.fly.pairs / (1e-3 * time), local, rest);
+    fflush(stdout);
+  }
+  tg_ci_device_fly_destroy(&device.at);
+  CUDA(cudaStreamDestroy(stream));
+  return true;
+}
+
+static bool time_case(const char* shell, int a, int b, int parts) {
   tg_ci_orbital o[64];
   const size_t n = strcmp(shell, "sd") == 0 ? shell_sd(o) : shell_pf(o);
   tg_ci_hamiltonian* h = NULL;
   RUN(tg_ci_hamiltonian_create(n, o, n, o, &h));
   RUN(shell_fill(h, 3));
-  const tg_ci_space_params params = space_of(a, b, two_m);
+  const tg_ci_space_params params = space_of(a, b, (a + b) % 2);
   operator_of_space op;
-  double start = tg_time_now();
+  const double start = tg_time_now();
   EXPECT(op.make(h, &params, false, false));
   const double made = tg_time_now() - start;
   const size_t size = (size_t)op.space->dimension;
@@ -306,29 +373,14 @@ static bool time_case(const char* shell, int a, int b, int two_m) {
   for (int v = 0; v < most; v++)
     CUDA(cudaMemcpy(x.at + size * (size_t)v, host.data(), size * sizeof(double),
                     cudaMemcpyHostToDevice));
-  device_operator device;
-  start = tg_time_now();
-  RUN(tg_ci_device_fly_create(&op.fly, 0, NULL, NULL, &device.at));
-  CUDA(cudaDeviceSynchronize());
-  printf("%s %d+%d: %zu states, %.4g pairs, tables %.2f s, to the GPU %.2f s, %.1f MB\n", shell, a,
-         b, size, (double)op.fly.pairs, made, tg_time_now() - start,
-         1e-6 * (double)tg_ci_device_fly_bytes(&op.fly));
-  const bool large = op.fly.pairs > 100000000000u;
-  print_stages(device.at, x.at, y.at, size, large ? 2 : 10);
-  for (int k = 1; k <= 4; k *= 2) {
-    double best = INFINITY;
-    const int repeats = large ? 2 : 10;
-    for (int r = 0; r < repeats; r++) {
-      start = tg_time_now();
-      RUN(tg_ci_device_fly_apply(device.at, k, x.at, size, y.at, size));
-      CUDA(cudaDeviceSynchronize());
-      best = std::min(best, tg_time_now() - start);
-    }
-    printf("  %d vectors: %.3f ms, %.3e elements/s\n", k, 1e3 * best,
-           k * (double)op.fly.pairs / best);
-    fflush(stdout);
-    if (large) break;
-  }
+  printf("%s %d+%d: %zu states, %.4g pairs, tables %.2f s, at most %.1f MB on the GPU\n", shell, a,
+         b, size, (double)op.fly.pairs, made, 1e-6 * (double)tg_ci_device_fly_bytes(&op.fly));
+  EXPECT(time_rows(op, {0, size}, x.at, y.at));
+  tg_ci_distribution distribution = {};
+  RUN(tg_ci_distribution_make(&op.fly, parts, &distribution));
+  for (int p = 0; p < parts && parts > 1; p++)
+    EXPECT(time_rows(op, {distribution.first[p], distribution.first[p + 1]}, x.at, y.at));
+  tg_ci_distribution_free(&distribution);
   tg_ci_hamiltonian_free(h);
   return true;
 }
@@ -340,7 +392,7 @@ int main(int count, char** words) {
   }
   if (count >= 5 && strcmp(words[1], "time") == 0) {
     const int a = atoi(words[3]), b = atoi(words[4]);
-    return time_case(words[2], a, b, count > 5 ? atoi(words[5]) : (a + b) % 2) ? 0 : 1;
+    return time_case(words[2], a, b, count > 5 ? atoi(words[5]) : 1) ? 0 : 1;
   }
   const bool quick = count > 1 && strcmp(words[1], "quick") == 0;
   report(random_cases(quick), "random Hamiltonians");

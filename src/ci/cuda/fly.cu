@@ -78,26 +78,57 @@ void tg_ci_device_fly_destroy(tg_ci_device_fly** fly) {
   *fly = nullptr;
 }
 
-tg_status tg_ci_device_fly_apply(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
-                                 double* y, size_t ldy) {
-  TG_TRY(tg_cuda_status(cudaSetDevice(fly->device), fly->device, "selecting it"));
+/* Beside what else is queued, until join_small. */
+static tg_status fork_small(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                            size_t ldy) {
   const int device = fly->device;
-  const bool small = fly->view.piece_count > 0;
-  if (small) {
-    TG_TRY(tg_cuda_status(cudaEventRecord(fly->fork, fly->stream), device, "small blocks"));
-    TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->side, fly->fork, 0), device, "small blocks"));
-    tg_fly_queue_states(fly, fly->side, k, x, ldx, y, ldy);
-    TG_TRY(tg_cuda_status(cudaEventRecord(fly->join, fly->side), device, "small blocks"));
-  }
-  for (int t = 0; t < 2; t++) tg_fly_queue_alone(fly, t, k, x, ldx, y, ldy);
-  tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
-  if (small)
-    TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->stream, fly->join, 0), device, "small blocks"));
+  if (fly->view.piece_count == 0) return TG_OK;
+  TG_TRY(tg_cuda_status(cudaEventRecord(fly->fork, fly->stream), device, "small blocks"));
+  TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->side, fly->fork, 0), device, "small blocks"));
+  tg_fly_queue_states(fly, fly->side, k, x, ldx, y, ldy);
+  return tg_cuda_status(cudaEventRecord(fly->join, fly->side), device, "small blocks");
+}
+
+static tg_status join_small(tg_ci_device_fly* fly) {
+  if (fly->view.piece_count > 0)
+    TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->stream, fly->join, 0), fly->device,
+                          "small blocks"));
   return tg_cuda_status(cudaGetLastError(), fly->device, "starting the product");
 }
 
+static tg_status select_device(const tg_ci_device_fly* fly) {
+  return tg_cuda_status(cudaSetDevice(fly->device), fly->device, "selecting it");
+}
+
+tg_status tg_ci_device_fly_apply(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
+                                 double* y, size_t ldy) {
+  TG_TRY(select_device(fly));
+  TG_TRY(fork_small(fly, k, x, ldx, y, ldy));
+  tg_fly_queue_alone(fly, 1, false, k, x, ldx, y, ldy);
+  tg_fly_queue_alone(fly, 0, true, k, x, ldx, y, ldy);
+  tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
+  return join_small(fly);
+}
+
+tg_status tg_ci_device_fly_apply_local(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
+                                       double* y, size_t ldy) {
+  TG_TRY(select_device(fly));
+  tg_fly_queue_own(fly, true, k, x, ldx, y, ldy);
+  return tg_cuda_status(cudaGetLastError(), fly->device, "starting the product");
+}
+
+tg_status tg_ci_device_fly_apply_rest(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
+                                      double* y, size_t ldy) {
+  TG_TRY(select_device(fly));
+  TG_TRY(fork_small(fly, k, x, ldx, y, ldy));
+  tg_fly_queue_own(fly, false, k, x, ldx, y, ldy);
+  tg_fly_queue_alone(fly, 0, true, k, x, ldx, y, ldy);
+  tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
+  return join_small(fly);
+}
+
 tg_status tg_ci_device_fly_diagonal(tg_ci_device_fly* fly, double* d) {
-  TG_TRY(tg_cuda_status(cudaSetDevice(fly->device), fly->device, "selecting it"));
+  TG_TRY(select_device(fly));
   tg_fly_queue_diagonal(fly, d);
   return tg_cuda_status(cudaGetLastError(), fly->device, "starting the diagonal");
 }

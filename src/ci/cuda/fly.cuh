@@ -102,7 +102,7 @@ typedef struct tg_fly_view {
   size_t row_count[TG_FLY_SIZES];
   uint32_t columns[TG_FLY_SIZES]; /* the widest tile */
   tg_fly_strip* strip_list[2];
-  size_t strip_count[2];
+  size_t strip_count[2], own_strips; /* of B's, those in front read x in the rows of y alone */
 } tg_fly_view;
 
 struct tg_ci_device_fly {
@@ -127,9 +127,14 @@ tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly);
 /** Small blocks; k vectors. */
 void tg_fly_queue_states(tg_ci_device_fly* fly, cudaStream_t stream, int k, const double* x,
                          size_t ldx, double* y, size_t ldy);
-/** Large blocks: y = H_A x, y += H_B x, y += the rest. */
-void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, int k, const double* x, size_t ldx,
-                        double* y, size_t ldy);
+/** Large blocks: y = the part of one species, then y += that of the other (second), then y += the
+ * rest. A sum of two has the same bits in either order. */
+void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, bool second, int k, const double* x,
+                        size_t ldx, double* y, size_t ldy);
+/** Two parts of tg_fly_queue_alone for B, as the first species: what reads x in the rows of y
+ * alone, and what reads it elsewhere, too. */
+void tg_fly_queue_own(tg_ci_device_fly* fly, bool own, int k, const double* x, size_t ldx,
+                      double* y, size_t ldy);
 void tg_fly_queue_cross(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
                         size_t ldy);
 void tg_fly_queue_field_sums(tg_ci_device_fly* fly);

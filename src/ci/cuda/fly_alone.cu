@@ -134,11 +134,11 @@ static __device__ __forceinline__ void add_tiles(const tg_ci_strips& strips, uin
   }
 }
 
-/* y: of the block. Species 0 comes first. */
+/* y: of the block. */
 template <int SPECIES>
 static __device__ __forceinline__ void store_panel(const tg_fly_strip& item, uint32_t panel,
-                                                   uint64_t columns, double sums[PARTS][4],
-                                                   double* y) {
+                                                   uint64_t columns, bool add,
+                                                   double sums[PARTS][4], double* y) {
   const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4;
 #pragma unroll
   for (int p = 0; p < PARTS; p++)
@@ -146,17 +146,16 @@ static __device__ __forceinline__ void store_panel(const tg_fly_strip& item, uin
     for (int c = 0; c < 4; c++) {
       const uint32_t target = panel * TG_CI_PANEL + g + c / 2 * 8, at = p * 8 + 2 * t + c % 2;
       if (target < item.target || target >= item.end || at >= item.lanes) continue;
-      if (SPECIES)
-        y[(item.lane + at) * columns + target] += sums[p][c];
-      else
-        y[target * columns + item.lane + at] = sums[p][c];
+      double* to =
+          SPECIES ? &y[(item.lane + at) * columns + target] : &y[target * columns + item.lane + at];
+      *to = add ? *to + sums[p][c] : sums[p][c];
     }
 }
 
 template <int SPECIES>
 static __global__ void __launch_bounds__(WARPS* LANES, 1)
-    alone_product(const __grid_constant__ tg_fly_view v, const double* __restrict__ x, size_t ldx,
-                  double* __restrict__ y, size_t ldy) {
+    alone_product(const __grid_constant__ tg_fly_view v, bool second, const double* __restrict__ x,
+                  size_t ldx, double* __restrict__ y, size_t ldy) {
   extern __shared__ double buffers[];
   const tg_fly_strip item = v.strip_list[SPECIES][blockIdx.x];
   const tg_fly_block block = v.blocks[item.block];
@@ -191,7 +190,7 @@ static __global__ void __launch_bounds__(WARPS* LANES, 1)
   }
   /* that of the block's first element, which may lie before y's */
   double* of_block = y + blockIdx.y * ldy + (int64_t)(block.offset - v.first);
-  if (busy) store_panel<SPECIES>(item, panel, block.columns, sums, of_block);
+  if (busy) store_panel<SPECIES>(item, panel, block.columns, second, sums, of_block);
 }
 
 size_t tg_fly_alone_shared(void) {
@@ -203,14 +202,31 @@ tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly) {
   return tg_cuda_allow_shared(alone_product<1>, fly->device);
 }
 
-void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, int k, const double* x, size_t ldx,
-                        double* y, size_t ldy) {
-  const dim3 grid((unsigned)fly->view.strip_count[species], (unsigned)k);
-  if (grid.x == 0) return;
+/* Strips first ... first + count - 1. */
+static void queue(tg_ci_device_fly* fly, int species, bool second, size_t first, size_t count,
+                  int k, const double* x, size_t ldx, double* y, size_t ldy) {
+  const dim3 grid((unsigned)count, (unsigned)k);
+  tg_fly_view view = fly->view;
+  view.strip_list[species] += first;
+  if (count == 0) return;
   if (species)
     alone_product<1>
-        <<<grid, WARPS * LANES, shared_bytes(1), fly->stream>>>(fly->view, x, ldx, y, ldy);
+        <<<grid, WARPS * LANES, shared_bytes(1), fly->stream>>>(view, second, x, ldx, y, ldy);
   else
     alone_product<0>
-        <<<grid, WARPS * LANES, shared_bytes(0), fly->stream>>>(fly->view, x, ldx, y, ldy);
+        <<<grid, WARPS * LANES, shared_bytes(0), fly->stream>>>(view, second, x, ldx, y, ldy);
+}
+
+void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, bool second, int k, const double* x,
+                        size_t ldx, double* y, size_t ldy) {
+  queue(fly, species, second, 0, fly->view.strip_count[species], k, x, ldx, y, ldy);
+}
+
+void tg_fly_queue_own(tg_ci_device_fly* fly, bool own, int k, const double* x, size_t ldx,
+                      double* y, size_t ldy) {
+  const size_t count = fly->view.own_strips;
+  if (own)
+    queue(fly, 1, false, 0, count, k, x, ldx, y, ldy);
+  else
+    queue(fly, 1, false, count, fly->view.strip_count[1] - count, k, x, ldx, y, ldy);
 }

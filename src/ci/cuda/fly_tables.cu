@@ -232,6 +232,7 @@ static void place_work(room* r, const tg_fly_work* work, const tg_ci_sheets* she
     v->strip_count[t] = work->strips[t].size();
     v->strip_list[t] = place(r, work->strips[t].data(), work->strips[t].size());
   }
+  v->own_strips = work->own_strips;
 }
 
 static void place_all(room* r, const tg_ci_fly* f, const sources* s, tg_fly_view* v) {

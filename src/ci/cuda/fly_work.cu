@@ -72,6 +72,23 @@ static void list_strips(const tg_ci_fly* f, const tg_ci_device_rows* rows, int s
   }
 }
 
+/* Where B alone moves, the string of A stays: of a block of the same class of A, which may have
+ * other classes of B, the same rows are read. */
+static bool reads_own(const tg_ci_fly* f, const tg_ci_device_rows* rows, const tg_fly_strip& s) {
+  const tg_ci_space* space = f->space;
+  const tg_ci_block* block = &space->blocks[s.block];
+  const tg_ci_target* target = &f->alone[1].targets[block->b];
+  for (size_t l = 0; l < target->link_count; l++) {
+    const size_t number = tg_ci_space_block(space, block->a, target->links[l].source);
+    if (number == SIZE_MAX) continue;
+    const tg_ci_block* source = &space->blocks[number];
+    const uint64_t first = source->offset + (uint64_t)s.lane * source->columns;
+    const uint64_t end = first + (uint64_t)s.lanes * source->columns;
+    if (first < rows->first || end > rows->end) return false;
+  }
+  return true;
+}
+
 static void list_rows(const tg_ci_fly* f, const tg_ci_device_rows* rows, const tg_ci_sheets* sheets,
                       const std::vector<uint32_t>& order, tg_fly_work* work) {
   for (uint32_t n : order) {
@@ -112,6 +129,10 @@ void tg_fly_work_list(const tg_ci_fly* f, const tg_ci_device_rows* rows, const t
   std::stable_sort(order.begin(), order.end(),
                    [&cost](uint32_t p, uint32_t q) { return cost[p] > cost[q]; });
   for (int t = 0; t < 2; t++) list_strips(f, rows, t, order, multiprocessors, work);
+  const auto others =
+      std::stable_partition(work->strips[1].begin(), work->strips[1].end(),
+                            [=](const tg_fly_strip& s) { return reads_own(f, rows, s); });
+  work->own_strips = (size_t)(others - work->strips[1].begin());
   list_rows(f, rows, sheets, order, work);
   list_pieces(f, rows, work);
 }

@@ -17,6 +17,7 @@ typedef struct tg_fly_work {
   std::vector<tg_fly_piece> pieces;
   std::vector<tg_fly_row> rows[TG_FLY_SIZES];
   std::vector<tg_fly_strip> strips[2];
+  size_t own_strips; /* of B's, those in front read x in the rows that are made alone */
 } tg_fly_work;
 
 /** Sorts the blocks. tiles: the device has the shared memory that large blocks need. */

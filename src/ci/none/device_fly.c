@@ -27,6 +27,16 @@ tg_status tg_ci_device_fly_apply(tg_ci_device_fly* fly, int k, const double* x, 
   return missing();
 }
 
+tg_status tg_ci_device_fly_apply_local(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
+                                       double* y, size_t ldy) {
+  return tg_ci_device_fly_apply(fly, k, x, ldx, y, ldy);
+}
+
+tg_status tg_ci_device_fly_apply_rest(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
+                                      double* y, size_t ldy) {
+  return tg_ci_device_fly_apply(fly, k, x, ldx, y, ldy);
+}
+
 tg_status tg_ci_device_fly_diagonal(tg_ci_device_fly* fly, double* d) {
   (void)fly, (void)d;
   return missing();
