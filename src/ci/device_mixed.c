@@ -108,13 +108,14 @@ tg_status tg_ci_device_mixed_apply(tg_ci_device_mixed* m, int k, const double* x
 tg_status tg_ci_device_mixed_apply_local(tg_ci_device_mixed* m, int k, const double* x, size_t ldx,
                                          double* y, size_t ldy) {
   double* of_fly = y + (m->split - m->first);
+  if (m->stored) TG_TRY(tg_ci_device_stored_apply_local(m->stored, k, x, ldx, y, ldy));
   return m->fly ? tg_ci_device_fly_apply_local(m->fly, k, x, ldx, of_fly, ldy) : TG_OK;
 }
 
 tg_status tg_ci_device_mixed_apply_rest(tg_ci_device_mixed* m, int k, const double* x, size_t ldx,
                                         double* y, size_t ldy) {
   double* of_fly = y + (m->split - m->first);
-  if (m->stored) TG_TRY(tg_ci_device_stored_apply(m->stored, k, x, ldx, y, ldy));
+  if (m->stored) TG_TRY(tg_ci_device_stored_apply_rest(m->stored, k, x, ldx, y, ldy));
   return m->fly ? tg_ci_device_fly_apply_rest(m->fly, k, x, ldx, of_fly, ldy) : TG_OK;
 }
 

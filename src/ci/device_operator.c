@@ -13,6 +13,7 @@
 #include "ci/device_stored.h"
 #include "ci/product_fly.h"
 #include "ci/slices.h"
+#include "ci/stored_tables.h"
 #include "device/device.h"
 #include "eigen/vectors.h"
 
@@ -77,6 +78,9 @@ tg_status tg_ci_device_tables(const tg_ci_hamiltonian* h, const tg_ci_space* spa
 
 /* ---- what fits ---- */
 
+/* A PE's own columns are kept apart where that costs nothing: elements with values of their own
+ * have steps of 16 bits, more of which are too short in two matrices than in one (docs/ci-gpu.md).
+ */
 static tg_ci_device_stored_params stored_params(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                                                 const tg_ci_device_operator_params* params) {
   return (tg_ci_device_stored_params){.fly = fly,
@@ -84,7 +88,8 @@ static tg_ci_device_stored_params stored_params(const tg_ci_hamiltonian* h, cons
                                       .builder = TG_CI_DEVICE_BY_JUMPS,
                                       .device = params->device,
                                       .stream = params->stream,
-                                      .rows = params->rows};
+                                      .rows = params->rows,
+                                      .own = tg_ci_flat_may_code(fly) ? params->rows : NULL};
 }
 
 static tg_status no_room(const tg_ci_device_operator_params* params,
@@ -280,12 +285,14 @@ tg_status tg_ci_device_operator_apply(tg_ci_device_operator* op, int k, const do
 
 tg_status tg_ci_device_operator_apply_local(tg_ci_device_operator* op, int k, const double* x,
                                             size_t ldx, double* y, size_t ldy) {
+  if (op->stored) return tg_ci_device_stored_apply_local(op->stored, k, x, ldx, y, ldy);
   if (op->mixed) return tg_ci_device_mixed_apply_local(op->mixed, k, x, ldx, y, ldy);
   return op->fly ? tg_ci_device_fly_apply_local(op->fly, k, x, ldx, y, ldy) : TG_OK;
 }
 
 tg_status tg_ci_device_operator_apply_rest(tg_ci_device_operator* op, int k, const double* x,
                                            size_t ldx, double* y, size_t ldy) {
+  if (op->stored) return tg_ci_device_stored_apply_rest(op->stored, k, x, ldx, y, ldy);
   if (op->mixed) return tg_ci_device_mixed_apply_rest(op->mixed, k, x, ldx, y, ldy);
   if (op->fly) return tg_ci_device_fly_apply_rest(op->fly, k, x, ldx, y, ldy);
   return tg_ci_device_operator_apply(op, k, x, ldx, y, ldy);

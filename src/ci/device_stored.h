@@ -17,7 +17,10 @@
  *           all elements.
  *   valued  16 bits: columns on; and the value, 64 bits, or 32 where floats are asked for.
  *
- * Each row is added up in one order, whatever else runs: same bits each time. */
+ * Each row is added up in one order, whatever else runs: same bits each time.
+ *
+ * With columns kept apart these are two matrices of the same rows, each in slices and orders of its
+ * own; values and diagonal are kept once. */
 #ifndef TG_CI_DEVICE_STORED_H
 #define TG_CI_DEVICE_STORED_H
 
@@ -55,6 +58,10 @@ typedef struct tg_ci_device_stored_params {
   int device;
   void* stream;                  /* a cudaStream_t of device; NULL: the default one */
   const tg_ci_device_rows* rows; /* NULL: all */
+  /* Columns, these rows among them, whose elements are kept apart from the others', so that a
+   * product can begin with them: whole rows of blocks. NULL: all are kept together. Not with half.
+   */
+  const tg_ci_device_rows* own;
 } tg_ci_device_stored_params;
 
 typedef struct tg_ci_device_stored tg_ci_device_stored;
@@ -66,7 +73,9 @@ typedef struct tg_ci_device_stored_facts {
   uint64_t padding;        /* places that hold no element, as slices are as wide as their longest */
   uint64_t bytes;          /* of device memory, the diagonal and a product's scratch included */
   uint64_t product_bytes;  /* of the matrix that a product reads */
-  double norm;             /* largest sum of |elements| over a row, without the diagonal */
+  /* Largest sum of |elements| over a row, without the diagonal; where columns are kept apart the
+   * largest of one part and of the other, added. So is the rounding. */
+  double norm;
   /* No eigenvalue is farther than this from that of the matrix with doubles: the largest sum over
    * a row of how far its elements were rounded. 0 where none is a float. */
   double rounding;
@@ -88,6 +97,13 @@ uint64_t tg_ci_device_stored_bytes(const tg_ci_device_stored_params* params, uin
  * vector's bits do not depend on the others. */
 tg_status tg_ci_device_stored_apply(tg_ci_device_stored* stored, int k, const double* x, size_t ldx,
                                     double* y, size_t ldy);
+/** The same in two steps, the same bits: the diagonal and the columns kept apart, then all others.
+ * y is whole after both, and not to be touched between them. With no columns kept apart the first
+ * does nothing. */
+tg_status tg_ci_device_stored_apply_local(tg_ci_device_stored* stored, int k, const double* x,
+                                          size_t ldx, double* y, size_t ldy);
+tg_status tg_ci_device_stored_apply_rest(tg_ci_device_stored* stored, int k, const double* x,
+                                         size_t ldx, double* y, size_t ldy);
 /** <state|H|state>: [rows], device memory. Queued on the stream. */
 tg_status tg_ci_device_stored_diagonal(tg_ci_device_stored* stored, double* d);
 void tg_ci_device_stored_query(const tg_ci_device_stored* stored, tg_ci_device_stored_facts* out);

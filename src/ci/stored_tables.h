@@ -85,6 +85,8 @@ tg_status tg_ci_flat_make(const struct tg_ci_fly* fly, bool coded, tg_ci_flat* o
 void tg_ci_flat_free(tg_ci_flat* flat);
 
 uint64_t tg_ci_flat_dimension(const struct tg_ci_fly* fly);
+/** Whether a state, or the end of the space, is where a row of a block begins. */
+bool tg_ci_flat_begins_row(const struct tg_ci_fly* fly, uint64_t state);
 /** Whether w(a,b) has few enough different values for words. */
 bool tg_ci_flat_may_code(const struct tg_ci_fly* fly);
 

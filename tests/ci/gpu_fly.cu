@@ -68,6 +68,9 @@ struct device_operator {
   ~device_operator() { tg_ci_device_fly_destroy(&at); }
 };
 
+/* Strips of B that read x outside the rows of y, of all cases. */
+static size_t reading_others;
+
 /* Memory beyond y must stay as it is. */
 enum { GUARD = 7 };
 static const double UNTOUCHED = -12345.5;
@@ -103,6 +106,7 @@ static bool multiply(const tg_ci_fly* fly, tg_ci_device_rows rows, int k, const 
   const std::vector<double> untouched(ldy * (size_t)k, UNTOUCHED);
   std::vector<double> host(untouched), again(untouched);
   RUN(tg_ci_device_fly_create(fly, 0, stream, &rows, &op.at));
+  reading_others += op.at->view.strip_count[1] - op.at->view.own_strips;
   for (int repeat = 0; repeat < 3; repeat++) {
     CUDA(cudaMemcpy(y.at, untouched.data(), host.size() * sizeof(double), cudaMemcpyHostToDevice));
     if (repeat < 2)
@@ -153,6 +157,17 @@ static uint64_t edge(const tg_ci_space* s, double part) {
   return b->offset + (wanted - b->offset + b->columns - 1) / b->columns * b->columns;
 }
 
+/* Through the middle of the largest block: others of its class of A, to which B alone may move, lie
+ * on one side of it. */
+static uint64_t middle(const tg_ci_space* s) {
+  const tg_ci_block* largest = s->blocks;
+  for (size_t n = 0; n < s->block_count; n++) {
+    const tg_ci_block* b = &s->blocks[n];
+    if ((uint64_t)b->rows * b->columns > (uint64_t)largest->rows * largest->columns) largest = b;
+  }
+  return largest->offset + largest->rows / 2 * (uint64_t)largest->columns;
+}
+
 static bool check(const tg_ci_hamiltonian* h, const tg_ci_space_params* params, bool nonzero) {
   enum { MOST = 5 };
   operator_of_space op;
@@ -176,9 +191,12 @@ static bool check(const tg_ci_hamiltonian* h, const tg_ci_space_params* params, 
     for (int v = 1; v < k; v++)
       EXPECT(close_to(y.data() + n * (size_t)v, expected.data() + ld * (size_t)v, n, terms));
   }
-  static const double parts[] = {0, 0.37, 0.37, 0.8, 1};
-  for (int p = 0; p < 4; p++) {
-    const tg_ci_device_rows rows = {edge(op.space, parts[p]), edge(op.space, parts[p + 1])};
+  const uint64_t low = edge(op.space, 0.37), cut = middle(op.space);
+  const tg_ci_device_rows ranges[] = {
+      {0, low}, {low, low}, {low, edge(op.space, 0.8)}, {edge(op.space, 0.8), n},
+      {0, cut}, {cut, n}};
+  for (int p = 0; p < 6; p++) {
+    const tg_ci_device_rows rows = ranges[p];
     EXPECT(multiply(&op.fly, rows, p == 2 ? 2 : 1, from.at, ld, &y, &diagonal));
     EXPECT(memcmp(y.data(), alone.data() + rows.first,
                   (size_t)(rows.end - rows.first) * sizeof(double)) == 0);
@@ -240,6 +258,9 @@ static bool random_cases(bool quick) {
   params = space_of(3, 3, 2);
   params.weight_most = 4;
   if (!quick) report(check(h, &params, false), "no core, both parities");
+  params = space_of(3, 3, 0); /* blocks of one class of A on both sides of a cut */
+  params.weight_most = 6;
+  if (!quick) report(check(h, &params, false), "no core, large blocks");
   tg_ci_hamiltonian_free(h);
   if (quick) return true;
   static const int sizes[][3] = {{1, 4, 1}, {5, 1, 0}, {2, 3, 1}};
@@ -399,6 +420,7 @@ int main(int count, char** words) {
   static const int nuclei[][2] = {{2, 2}, {3, 0}, {0, 3}, {1, 4}, {4, 4}, {5, 4}, {6, 6}};
   for (const int* n : nuclei)
     if (!quick || n[0] + n[1] == 4) report(usdb_case(n[0], n[1]), "USDB");
+  if (!quick) report(reading_others > 0, "some of what B alone moves comes from others' rows");
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;
 }

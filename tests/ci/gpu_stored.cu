@@ -7,8 +7,9 @@
  *
  *   gpu_stored [quick]
  *       the tests; quick: few, short enough for compute-sanitizer
- *   gpu_stored time FILE PROTONS NEUTRONS [NMAX [KIND]]
- *       how long a nucleus's matrix takes to make and to multiply by; NMAX 0: no limit */
+ *   gpu_stored time FILE PROTONS NEUTRONS [NMAX [KIND [PES]]]
+ *       how long a nucleus's matrix takes to make and to multiply by; NMAX 0: no limit; PES: of the
+ *       rows of the first of so many, with their columns together and apart */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ extern "C" {
 #include "ci/device_fly.h"
 #include "ci/device_mixed.h"
 #include "ci/device_stored.h"
+#include "ci/distribution.h"
 #include "ci/problem.h"
 #include "ci/product_fly.h"
 #include "ci/shells.h"
@@ -63,14 +65,16 @@ static bool on_device(size_t count, double** out) {
   return true;
 }
 
+typedef tg_status product(tg_ci_device_stored*, int, const double*, size_t, double*, size_t);
+
 /* x: [columns, ld] of the space, y: of the rows; from host to host. */
-static bool multiply(tg_ci_device_stored* s, int k, const std::vector<double>& x, size_t ldx,
-                     std::vector<double>* y, size_t ldy) {
+static bool multiply(tg_ci_device_stored* s, product* apply, int k, const std::vector<double>& x,
+                     size_t ldx, std::vector<double>* y, size_t ldy) {
   double *dx, *dy;
   if (!on_device(x.size(), &dx) || !on_device(y->size(), &dy)) return false;
   cudaMemcpy(dx, x.data(), x.size() * sizeof *dx, cudaMemcpyHostToDevice);
   cudaMemcpy(dy, y->data(), y->size() * sizeof *dy, cudaMemcpyHostToDevice);
-  const tg_status status = tg_ci_device_stored_apply(s, k, dx, ldx, dy, ldy);
+  const tg_status status = apply(s, k, dx, ldx, dy, ldy);
   const cudaError_t error =
       cudaMemcpy(y->data(), dy, y->size() * sizeof *dy, cudaMemcpyDeviceToHost);
   cudaFree(dx);
@@ -83,14 +87,28 @@ static bool multiply(tg_ci_device_stored* s, int k, const std::vector<double>& x
 enum { MOST = TG_CI_DEVICE_STORED_WIDTH + 1 };
 static const double UNTOUCHED = 1e300;
 
-/* Products of 1 ... MOST vectors, against the host's; twice the same bits, alone or together. */
+/* In two steps, the first of which meets no numbers but in the columns that are kept apart. */
+static bool multiply_in_steps(tg_ci_device_stored* s, const tg_ci_device_rows* own, int k,
+                              const std::vector<double>& x, size_t ldx, std::vector<double>* y,
+                              size_t ldy) {
+  std::vector<double> here(x.size(), NAN);
+  for (size_t v = 0; own && v < (size_t)k; v++)
+    memcpy(&here[v * ldx + own->first], &x[v * ldx + own->first],
+           (own->end - own->first) * sizeof(double));
+  return multiply(s, tg_ci_device_stored_apply_local, k, here, ldx, y, ldy) &&
+         multiply(s, tg_ci_device_stored_apply_rest, k, x, ldx, y, ldy);
+}
+
+/* Products of 1 ... MOST vectors, against the host's; twice the same bits, alone or together, at
+ * once or in steps. */
 static bool check_products(const scene* s, tg_ci_device_stored* stored, uint64_t first,
-                           uint64_t end) {
+                           uint64_t end, const tg_ci_device_rows* own) {
   tg_ci_device_stored_facts facts;
   tg_ci_device_stored_query(stored, &facts);
   const size_t n = (size_t)s->space->dimension, rows = (size_t)(end - first);
   const size_t ldx = n + 3, ldy = rows + 5;
-  std::vector<double> x(MOST * ldx), expected(MOST * n), alone;
+  std::vector<double> x(MOST * ldx), expected, alone;
+  expected.resize(MOST * n);
   double largest = 0, norm = facts.norm;
   for (size_t i = 0; i < x.size(); i++) x[i] = 2 * uniform(3, i) - 1;
   for (int v = 0; v < MOST; v++)
@@ -100,9 +118,10 @@ static bool check_products(const scene* s, tg_ci_device_stored* stored, uint64_t
   const double terms = (double)facts.elements / (double)rows + 100;
   const double tolerance = (norm + largest) * terms * DBL_EPSILON + facts.rounding * (1 + 1e-9);
   for (int k = 1; k <= MOST; k++)
-    for (int again = 0; again < 2; again++) {
+    for (int again = 0; again < 3; again++) {
       std::vector<double> y(MOST * ldy, UNTOUCHED);
-      if (!multiply(stored, k, x, ldx, &y, ldy)) return false;
+      if (again < 2) EXPECT(multiply(stored, tg_ci_device_stored_apply, k, x, ldx, &y, ldy));
+      if (again == 2) EXPECT(multiply_in_steps(stored, own, k, x, ldx, &y, ldy));
       for (int v = 0; v < MOST; v++)
         for (size_t i = 0; i < ldy; i++) {
           const double here = y[v * ldy + i];
@@ -169,9 +188,71 @@ static bool check_variant(const scene* s, const variant* v) {
                     "no more elements than pairs");
   right &= expect(v->floats || facts.rounding == 0, "doubles are not rounded");
   right &= expect(!v->floats || facts.rounding <= ldexp(facts.norm, -24), "floats are");
-  right &= check_products(s, stored, rows.first, rows.end);
+  right &= check_products(s, stored, rows.first, rows.end, NULL);
   tg_ci_device_stored_destroy(&stored);
   return right && expect(stored == NULL, "destroyed");
+}
+
+/* The rows of a part, or one row of the block with fewest columns: of one column it has no others
+ * that are its own. */
+static tg_ci_device_rows some_rows(const tg_ci_space* space, bool one) {
+  const tg_ci_block *low = &space->blocks[space->block_count > 1],
+                    *high = &space->blocks[space->block_count - 1];
+  tg_ci_device_rows rows = {low->offset + (low->rows > 1 ? low->columns : 0),
+                            high->offset + (high->rows + 1) / 2 * high->columns};
+  for (size_t n = 0; one && n < space->block_count; n++)
+    if (space->blocks[n].columns < low->columns) low = &space->blocks[n];
+  if (one || rows.first >= rows.end) rows = {low->offset, low->offset + low->columns};
+  return rows;
+}
+
+/* As many elements as without, and the same products, of a part of the rows and of one: with their
+ * columns kept apart, or all, so that there are no others. */
+static bool check_apart(const scene* s, const variant* v, bool one) {
+  const tg_ci_device_rows rows = some_rows(s->space, one), all = {0, s->space->dimension};
+  const tg_ci_device_rows* const owns[] = {NULL, &rows, &all};
+  tg_ci_device_stored_facts first = {}, facts;
+  tg_ci_device_stored_params p;
+  memset(&p, 0, sizeof p);
+  p.fly = &s->fly;
+  p.h = s->h;
+  p.builder = v->builder;
+  p.float_elements = v->floats;
+  p.plain = v->plain;
+  p.rows = &rows;
+  for (const tg_ci_device_rows* own : owns) {
+    tg_ci_device_stored* stored = NULL;
+    p.own = own;
+    RUN(tg_ci_device_stored_create(&p, &stored));
+    tg_ci_device_stored_query(stored, &facts);
+    if (!own) first = facts;
+    EXPECT(facts.bytes <= tg_ci_device_stored_bytes(&p, NULL));
+    EXPECT(facts.elements == first.elements && facts.coded == first.coded);
+    EXPECT(facts.norm >= first.norm * (1 - 1e-12) && facts.norm <= first.norm * 2);
+    EXPECT(check_products(s, stored, rows.first, rows.end, own));
+    tg_ci_device_stored_destroy(&stored);
+  }
+  return true;
+}
+
+/* A row that is cut, and rows that are not among the columns. */
+static bool check_refused(const scene* s) {
+  const tg_ci_device_rows rows = some_rows(s->space, false);
+  const tg_ci_block* last = &s->space->blocks[s->space->block_count - 1];
+  const tg_ci_device_rows wrong[] = {{rows.first, rows.end - 1},
+                                     {rows.end, s->space->dimension + 1},
+                                     {0, last->offset + last->columns * last->rows - 1}};
+  tg_ci_device_stored_params p;
+  memset(&p, 0, sizeof p);
+  p.fly = &s->fly;
+  p.rows = &rows;
+  for (const tg_ci_device_rows& own : wrong) {
+    tg_ci_device_stored* stored = NULL;
+    if (last->columns < 2 && own.first == 0) continue; /* that is no cut */
+    p.own = &own;
+    EXPECT(tg_ci_device_stored_create(&p, &stored) == TG_ERR_INPUT && stored == NULL);
+  }
+  return true;
 }
 
 /* Memory for all, for about half, for the factorised product's tables alone, and for nothing. */
@@ -242,6 +323,15 @@ static void check_scene(const scene* s) {
            std::string(s->name) + (v.builder == TG_CI_DEVICE_BY_MOTIFS ? ", motifs" : ", jumps") +
                (v.half ? ", half" : "") + (v.floats ? ", floats" : "") +
                (v.plain ? ", plain" : "") + (v.part ? ", part" : ""));
+  static const variant apart[] = {{TG_CI_DEVICE_BY_JUMPS, false, false, false, true},
+                                  {TG_CI_DEVICE_BY_JUMPS, false, true, true, true},
+                                  {TG_CI_DEVICE_BY_MOTIFS, false, false, true, true}};
+  for (const variant& v : apart)
+    for (bool one : {false, true})
+      report(check_apart(s, &v, one),
+             std::string(s->name) + (v.builder == TG_CI_DEVICE_BY_MOTIFS ? ", motifs" : ", jumps") +
+                 (v.floats ? ", floats" : "") + (one ? ", one row" : ", part") + ", columns apart");
+  report(check_refused(s), std::string(s->name) + ", columns that are refused");
   report(check_mixed(s), std::string(s->name) + ", mixed");
 }
 
@@ -290,7 +380,8 @@ static void check_all(bool quick) {
 
 /* ---- times ---- */
 
-static double median_ms(tg_ci_device_stored* s, int k, const double* x, double* y, size_t ld) {
+static double median_ms(tg_ci_device_stored* s, product* apply, int k, const double* x, double* y,
+                        size_t ld) {
   enum { REPEATS = 9 };
   float ms[REPEATS];
   cudaEvent_t begin, end;
@@ -298,7 +389,7 @@ static double median_ms(tg_ci_device_stored* s, int k, const double* x, double* 
   cudaEventCreate(&end);
   for (int r = -2; r < REPEATS; r++) {
     cudaEventRecord(begin);
-    if (tg_ci_device_stored_apply(s, k, x, ld, y, ld) != TG_OK) return NAN;
+    if (apply(s, k, x, ld, y, ld) != TG_OK) return NAN;
     cudaEventRecord(end);
     cudaEventSynchronize(end);
     if (r >= 0) cudaEventElapsedTime(&ms[r], begin, end);
@@ -309,7 +400,8 @@ static double median_ms(tg_ci_device_stored* s, int k, const double* x, double* 
   return ms[REPEATS / 2];
 }
 
-static bool time_variant(const scene* s, const char* name, const variant* v) {
+static bool time_variant(const scene* s, const char* name, const variant* v,
+                         const tg_ci_device_rows* rows, const tg_ci_device_rows* own) {
   tg_ci_device_stored_params p;
   memset(&p, 0, sizeof p);
   p.fly = &s->fly;
@@ -318,6 +410,8 @@ static bool time_variant(const scene* s, const char* name, const variant* v) {
   p.half = v->half;
   p.float_elements = v->floats;
   p.plain = v->plain;
+  p.rows = rows;
+  p.own = own;
   tg_ci_device_stored* stored = NULL;
   tg_ci_device_stored_facts f;
   const size_t n = (size_t)s->space->dimension;
@@ -335,15 +429,21 @@ static bool time_variant(const scene* s, const char* name, const variant* v) {
       (double)f.elements, 100 * (double)f.coded / (double)std::max<uint64_t>(f.elements, 1),
       (unsigned long long)f.values, 100 * (double)f.padding / (double)f.elements, f.rounding);
   for (int k = 1; k <= (v->half ? 1 : 4); k *= 2) {
-    const double ms = median_ms(stored, k, x, y, n);
+    const double ms = median_ms(stored, tg_ci_device_stored_apply, k, x, y, n);
     printf("  %d vectors: %.4f ms a product, %.3g elements/s, %.0f GB/s of the matrix\n", k, ms,
            k * (double)f.elements * (v->half ? 2 : 1) / ms * 1e3,
            1e-6 * (double)f.product_bytes / ms);
+    if (own)
+      printf("    of its own columns %.4f ms, the rest %.4f ms\n",
+             median_ms(stored, tg_ci_device_stored_apply_local, k, x, y, n),
+             median_ms(stored, tg_ci_device_stored_apply_rest, k, x, y, n));
     fflush(stdout);
   }
-  cudaMemcpy(expected.data(), y, n * sizeof *y, cudaMemcpyDeviceToHost);
+  RUN(tg_ci_device_stored_apply(stored, 1, x, n, y, n));
+  const size_t made = (size_t)f.rows;
+  cudaMemcpy(expected.data(), y, made * sizeof *y, cudaMemcpyDeviceToHost);
   double norm = 0, sum = 0;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < made; i++) {
     norm += expected[i] * expected[i];
     sum += expected[i] * (i % 3 == 0);
   }
@@ -396,8 +496,16 @@ static int time_nucleus(int argc, char** argv) {
       {"plain, by motifs", {TG_CI_DEVICE_BY_MOTIFS, false, false, true, false}},
   };
   int wrong = 0;
-  for (const auto& v : variants)
-    if (argc <= 6 || strcmp(argv[6], v.name) == 0) wrong += !time_variant(&s, v.name, &v.v);
+  const int pes = argc > 7 ? atoi(argv[7]) : 1;
+  tg_ci_distribution d = {};
+  if (tg_ci_distribution_make(&s.fly, pes, &d) != TG_OK) return 2;
+  const tg_ci_device_rows rows = {d.first[0], d.first[1]};
+  for (const auto& v : variants) {
+    if (argc > 6 && strcmp(argv[6], v.name) != 0) continue;
+    wrong += !time_variant(&s, v.name, &v.v, pes > 1 ? &rows : NULL, NULL);
+    if (pes > 1) wrong += !time_variant(&s, "  apart", &v.v, &rows, &rows);
+  }
+  tg_ci_distribution_free(&d);
   tg_ci_fly_free(&s.fly);
   tg_ci_space_free(s.space);
   tg_ci_problem_free(&problem);

@@ -167,6 +167,25 @@ static void test_too_many_values_get_none(void** state) {
   close_scene(&s);
 }
 
+static void test_rows_begin(void** state) {
+  (void)state;
+  scene s = {0};
+  uint64_t rows = 0, begins = 0;
+  s.count = shell_sd(s.orbitals);
+  open_scene(&s, space_of(2, 3, 1), 0);
+  for (size_t n = 0; n < s.space->block_count; n++) {
+    const tg_ci_block* block = &s.space->blocks[n];
+    rows += block->rows;
+    assert_true(tg_ci_flat_begins_row(&s.fly, block->offset));
+    assert_true(tg_ci_flat_begins_row(&s.fly, block->offset + block->columns));
+  }
+  for (uint64_t i = 0; i < s.space->dimension; i++) begins += tg_ci_flat_begins_row(&s.fly, i);
+  assert_int_equal(begins, rows);
+  assert_true(tg_ci_flat_begins_row(&s.fly, s.space->dimension));
+  assert_false(tg_ci_flat_begins_row(&s.fly, s.space->dimension + 1));
+  close_scene(&s);
+}
+
 static void test_elements_are_counted(void** state) {
   (void)state;
   scene s = {0};
@@ -185,6 +204,18 @@ static void test_elements_are_counted(void** state) {
   p.half = false;
   p.float_elements = true;
   assert_true(tg_ci_device_stored_bytes(&p, NULL) < whole);
+  p.float_elements = false;
+  /* columns apart: places of a second matrix that rows do not fill, and offsets, but no elements */
+  const tg_ci_block* last = &s.space->blocks[s.space->block_count - 1];
+  const tg_ci_device_rows rows = {0, last->offset}, all = {0, n};
+  p.rows = &rows;
+  const uint64_t together = tg_ci_device_stored_bytes(&p, NULL);
+  p.own = &rows;
+  const uint64_t apart = tg_ci_device_stored_bytes(&p, NULL);
+  assert_true(apart >= together + 8 * last->offset);
+  assert_true(apart <= together + 100 * last->offset + 8 * 64 * 8192);
+  p.own = &all; /* there are no others */
+  assert_int_equal(tg_ci_device_stored_bytes(&p, NULL), together);
   close_scene(&s);
 }
 
@@ -259,6 +290,7 @@ int main(void) {
       cmocka_unit_test(test_threads_make_the_same),
       cmocka_unit_test(test_frequent_values_have_words),
       cmocka_unit_test(test_too_many_values_get_none),
+      cmocka_unit_test(test_rows_begin),
       cmocka_unit_test(test_elements_are_counted),
       cmocka_unit_test(test_elements_are_those_of_h),
       cmocka_unit_test(test_spans_leave_nothing_out),

@@ -55,6 +55,23 @@ static tg_status check_rows(const tg_ci_device_stored_params* p, uint64_t dimens
   return TG_OK;
 }
 
+/* Columns that are kept apart; all where they are not. */
+static tg_status check_own(const tg_ci_device_stored_params* p, tg_ci_device_stored* s) {
+  s->own = {0, s->dimension};
+  if (!p->own) return TG_OK;
+  const uint64_t first = p->own->first, end = p->own->end;
+  if (first > s->m.first || end < s->m.first + s->m.rows || end > s->dimension ||
+      !tg_ci_flat_begins_row(p->fly, first) || !tg_ci_flat_begins_row(p->fly, end))
+    return tg_fail(TG_ERR_INPUT,
+                   "columns %llu to %llu of %llu are to be kept apart: whole rows of blocks are "
+                   "expected, with all rows of the matrix among them",
+                   (unsigned long long)first, (unsigned long long)end,
+                   (unsigned long long)s->dimension);
+  s->own = *p->own;
+  s->apart = first > 0 || end < s->dimension;
+  return TG_OK;
+}
+
 /* What products work in. */
 static tg_status make_scratch(tg_ci_device_stored* s) {
   if (!s->half)
@@ -62,23 +79,6 @@ static tg_status make_scratch(tg_ci_device_stored* s) {
                            &s->packed);
   TG_TRY(STORED_ALLOCATE(s, s->dimension, "sums of a product", &s->fixed));
   return STORED_ALLOCATE(s, 1, "sums of a product", &s->largest);
-}
-
-static double of_bits(unsigned long long bits) {
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static void set_facts(tg_ci_device_stored* s) {
-  tg_ci_device_stored_facts* f = &s->facts;
-  f->rows = s->m.rows;
-  f->elements = s->tally.coded + s->tally.valued;
-  f->coded = s->tally.coded;
-  f->values = s->m.value_count;
-  f->bytes = s->bytes;
-  f->norm = of_bits(s->tally.norm);
-  f->rounding = of_bits(s->tally.rounding);
 }
 
 tg_status tg_ci_device_stored_create(const tg_ci_device_stored_params* p,
@@ -97,6 +97,7 @@ tg_status tg_ci_device_stored_create(const tg_ci_device_stored_params* p,
   s->m.shift = 1;
   s->dimension = tg_ci_flat_dimension(p->fly);
   TG_TRY_GOTO(check_rows(p, s->dimension, &s->m), failed);
+  TG_TRY_GOTO(check_own(p, s), failed);
   TG_TRY_GOTO(tg_cuda_status(cudaSetDevice(s->device), s->device, "choosing the GPU"), failed);
   TG_TRY_GOTO(
       tg_cuda_status(cudaMemGetInfo(&free_bytes, &all), s->device, "asking for free memory"),
@@ -119,7 +120,9 @@ tg_status tg_ci_device_stored_create(const tg_ci_device_stored_params* p,
   TG_TRY_GOTO(
       p->builder == TG_CI_DEVICE_BY_MOTIFS ? stored_build_motifs(s, p) : stored_build_jumps(s, p),
       failed);
-  set_facts(s);
+  s->facts.rows = s->m.rows;
+  s->facts.values = s->m.value_count;
+  s->facts.bytes = s->bytes;
   s->facts.seconds = tg_time_now() - begin;
   *out = s;
   return TG_OK;
@@ -128,19 +131,25 @@ failed:
   return status;
 }
 
+/* All but what both have in common. */
+static void free_matrix(const stored_matrix* m) {
+  cudaFree((void*)m->row_of);
+  cudaFree(m->word.at);
+  cudaFree(m->word.start);
+  cudaFree(m->step.at);
+  cudaFree(m->step.start);
+  cudaFree(m->words);
+  cudaFree(m->steps);
+  cudaFree(m->amount);
+}
+
 void tg_ci_device_stored_destroy(tg_ci_device_stored** stored) {
   tg_ci_device_stored* s = *stored;
   if (!s) return;
   cudaSetDevice(s->device);
   cudaStreamSynchronize(s->stream);
-  cudaFree((void*)s->m.row_of);
-  cudaFree(s->m.word.at);
-  cudaFree(s->m.word.start);
-  cudaFree(s->m.step.at);
-  cudaFree(s->m.step.start);
-  cudaFree(s->m.words);
-  cudaFree(s->m.steps);
-  cudaFree(s->m.amount);
+  free_matrix(&s->m);
+  free_matrix(&s->rest);
   cudaFree((void*)s->m.values);
   cudaFree((void*)s->m.diagonal);
   cudaFree(s->packed);

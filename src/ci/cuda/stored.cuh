@@ -13,6 +13,8 @@
  * Valued elements likewise, in groups of four: steps[32 g + l] four steps of 16 or 32 bits, the
  * values 4 floats at (32 g + l), or twice two doubles, at (64 g + l) and (64 g + 32 + l).
  *
+ * Where columns are kept apart there are two of these, whose sums are added.
+ *
  * A slice's elements are cut into `parts` equal runs of quads, each the work of a warp; *_start is
  * the column before the first step of each part, for each lane. Sums of parts are added in order.
  */
@@ -48,8 +50,14 @@ typedef struct stored_matrix {
   int shift;
   uint32_t value_count;
   const double* values;   /* [value_count] */
-  const double* diagonal; /* [rows] */
+  const double* diagonal; /* [rows]; NULL: its products are added to y */
 } stored_matrix;
+
+/** Columns first ... first + count - 1, or all others; whole rows of blocks. */
+typedef struct stored_columns {
+  uint64_t first, count;
+  bool others;
+} stored_columns;
 
 /** What building finds out; in device memory while it goes on. */
 typedef struct stored_tally {
@@ -63,9 +71,10 @@ struct tg_ci_device_stored {
   int device;
   cudaStream_t stream;
   uint64_t dimension;
-  bool half, coded;
-  stored_matrix m;
-  stored_tally tally;
+  bool half, coded, apart;
+  tg_ci_device_rows own; /* columns that are kept apart; all */
+  stored_matrix m, rest; /* of these columns; of the others, where there are any */
+  bool rest_empty;
   double* packed;   /* [TG_CI_DEVICE_STORED_WIDTH / 2, dimension, 2] vectors of a product */
   long long* fixed; /* half: [dimension] what is added to other rows */
   double* largest;  /* half: [1] */
@@ -83,6 +92,12 @@ tg_status stored_allocate(tg_ci_device_stored* s, size_t bytes, const char* what
 static inline tg_status stored_queued(const tg_ci_device_stored* s, const char* what) {
   return tg_cuda_status(cudaGetLastError(), s->device, what);
 }
+
+#ifdef __CUDACC__
+static __device__ __forceinline__ bool stored_keeps(const stored_columns& kept, uint64_t column) {
+  return (column - kept.first < kept.count) != kept.others;
+}
+#endif
 
 /** Counts, scans and fills, from the jumps; and by comparisons of states. m.rows, m.first and the
  * choices of kinds are set before. On the default stream; waits. */

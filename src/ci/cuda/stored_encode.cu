@@ -71,7 +71,7 @@ static tg_status scratch(const tg_ci_device_stored* s, size_t bytes, const char*
   return tg_cuda_status(cudaMalloc(out, std::max<size_t>(bytes, 1)), s->device, what);
 }
 
-tg_status encode_begin(tg_ci_device_stored* s, encode_work* w) {
+tg_status encode_begin(const tg_ci_device_stored* s, encode_work* w) {
   const size_t rows = (size_t)s->m.rows, slices = (size_t)s->m.slices;
   static const char what[] = "memory for counts of matrix elements";
   TG_TRY(find_scan(&w->scan));
@@ -95,12 +95,12 @@ void encode_end(encode_work* w) {
 }
 
 /* Widths and offsets of one kind, with the order of rows as it is. */
-static tg_status offsets_of(tg_ci_device_stored* s, encode_work* w, const uint32_t* length,
-                            stored_stream* stream, uint64_t* total) {
-  const size_t slices = (size_t)s->m.slices;
+static tg_status offsets_of(const tg_ci_device_stored* s, const stored_matrix* m, encode_work* w,
+                            const uint32_t* length, const stored_stream* stream, uint64_t* total) {
+  const size_t slices = (size_t)m->slices;
   enum { THREADS = 256 };
-  slice_widths<<<(unsigned)((slices * STORED_LANES + THREADS - 1) / THREADS), THREADS>>>(
-      s->m, length, w->quads);
+  slice_widths<<<(unsigned)((slices * STORED_LANES + THREADS - 1) / THREADS), THREADS>>>(*m, length,
+                                                                                         w->quads);
   TG_TRY(stored_queued(s, "widths of slices"));
   TG_TRY(w->scan->offsets(slices, w->quads, stream->at, w->scratch, 1));
   return tg_cuda_status(
@@ -119,18 +119,18 @@ static tg_status check_fits(const tg_ci_device_stored* s, uint64_t bytes) {
       s->device, 1e-9 * (double)bytes, 1e-9 * (double)free_bytes);
 }
 
-tg_status encode_place(tg_ci_device_stored* s, encode_work* w) {
-  stored_matrix* m = &s->m;
+tg_status encode_place(tg_ci_device_stored* s, stored_matrix* m, encode_work* w) {
   const size_t slices = (size_t)m->slices;
   uint64_t quads, groups;
-  TG_TRY(tg_cuda_status(cudaMemcpy(&s->tally, w->tally, sizeof s->tally, cudaMemcpyDeviceToHost),
+  stored_tally tally;
+  TG_TRY(tg_cuda_status(cudaMemcpy(&tally, w->tally, sizeof tally, cudaMemcpyDeviceToHost),
                         s->device, "counting matrix elements"));
   TG_TRY(STORED_ALLOCATE(s, slices + 1, "offsets of slices", &m->word.at));
   TG_TRY(STORED_ALLOCATE(s, slices + 1, "offsets of slices", &m->step.at));
-  TG_TRY(offsets_of(s, w, w->words, &m->word, &quads));
-  TG_TRY(offsets_of(s, w, w->steps, &m->step, &groups));
+  TG_TRY(offsets_of(s, m, w, w->words, &m->word, &quads));
+  TG_TRY(offsets_of(s, m, w, w->steps, &m->step, &groups));
   const double word_bytes = 4, step_bytes = (m->wide ? 4 : 2) + (m->floats ? 4 : 8);
-  const double needed = word_bytes * (double)s->tally.words + step_bytes * (double)s->tally.steps;
+  const double needed = word_bytes * (double)tally.words + step_bytes * (double)tally.steps;
   const double placed = 128 * (word_bytes * (double)quads + step_bytes * (double)groups);
   if (placed > (1 + WORTH_SORTING) * needed) {
     uint32_t* row_of = NULL;
@@ -139,17 +139,34 @@ tg_status encode_place(tg_ci_device_stored* s, encode_work* w) {
                                                                            w->steps, row_of);
     m->row_of = row_of;
     TG_TRY(stored_queued(s, "ordering rows"));
-    TG_TRY(offsets_of(s, w, w->words, &m->word, &quads));
-    TG_TRY(offsets_of(s, w, w->steps, &m->step, &groups));
+    TG_TRY(offsets_of(s, m, w, w->words, &m->word, &quads));
+    TG_TRY(offsets_of(s, m, w, w->steps, &m->step, &groups));
   }
   const size_t starts = slices * (size_t)m->parts * STORED_LANES;
   const uint64_t bytes = 512 * quads + groups * 128 * (uint64_t)step_bytes + 8 * starts;
   TG_TRY(check_fits(s, bytes));
-  s->facts.padding = 128 * (quads + groups) - s->tally.coded - s->tally.valued;
-  s->facts.product_bytes = bytes;
+  s->facts.padding += 128 * (quads + groups) - tally.coded - tally.valued;
+  s->facts.product_bytes += bytes;
   TG_TRY(STORED_ALLOCATE(s, starts, "first columns", &m->word.start));
   TG_TRY(STORED_ALLOCATE(s, starts, "first columns", &m->step.start));
   TG_TRY(STORED_ALLOCATE(s, quads * STORED_LANES, "stored matrix", &m->words));
   TG_TRY(stored_allocate(s, groups * 128 * (m->wide ? 4 : 2), "stored matrix", &m->steps));
   return stored_allocate(s, groups * 128 * (m->floats ? 4 : 8), "stored matrix", &m->amount);
+}
+
+static double of_bits(unsigned long long bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+tg_status encode_note(tg_ci_device_stored* s, const encode_work* w) {
+  stored_tally tally;
+  TG_TRY(tg_cuda_status(cudaMemcpy(&tally, w->tally, sizeof tally, cudaMemcpyDeviceToHost),
+                        s->device, "filling the matrix"));
+  s->facts.elements += tally.coded + tally.valued;
+  s->facts.coded += tally.coded;
+  s->facts.norm += of_bits(tally.norm);
+  s->facts.rounding += of_bits(tally.rounding);
+  return TG_OK;
 }

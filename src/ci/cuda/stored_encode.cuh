@@ -2,8 +2,9 @@
 /** @file ci/cuda/stored_encode.cuh  Counting and filling the rows of a stored matrix, whatever
  * finds their elements.
  *
- * A SOURCE has walk(state, sink): all elements of the row but the diagonal, each once, always in
- * the same order. It is walked twice, by a thread for each row: to count, and to fill. */
+ * A SOURCE has walk(state, sink): all elements of the row in its columns `kept` but the diagonal,
+ * each once, always in the same order. It is walked twice, by a thread for each row: to count, and
+ * to fill. */
 #ifndef TG_CI_CUDA_STORED_ENCODE_CUH
 #define TG_CI_CUDA_STORED_ENCODE_CUH
 
@@ -202,31 +203,45 @@ typedef struct encode_work {
   const tg_scan_version* scan;
 } encode_work;
 
-tg_status encode_begin(tg_ci_device_stored* s, encode_work* w);
+tg_status encode_begin(const tg_ci_device_stored* s, encode_work* w);
 void encode_end(encode_work* w);
-/** After counting: widths, offsets, and room for the matrix. */
-tg_status encode_place(tg_ci_device_stored* s, encode_work* w);
+/** After counting: widths, offsets, and room for the matrix, which is one of s. */
+tg_status encode_place(tg_ci_device_stored* s, stored_matrix* m, encode_work* w);
+/** After filling: what was made is in the facts, too. */
+tg_status encode_note(tg_ci_device_stored* s, const encode_work* w);
 encode_rules encode_rules_of(const tg_ci_device_stored* s);
 
-/** Counts and fills. m's kinds, rows, slices and parts are set; the values, too. */
+/** Counts and fills one matrix of s. Its kinds, rows, slices and parts are set; the values, too. */
 template <class SOURCE>
-static tg_status encode(tg_ci_device_stored* s, const SOURCE& source) {
+static tg_status encode_one(tg_ci_device_stored* s, stored_matrix* m, const SOURCE& source) {
   tg_status status = TG_OK;
   encode_work w = {};
   const unsigned blocks =
-      (unsigned)((s->m.slices * STORED_LANES + ENCODE_THREADS - 1) / ENCODE_THREADS);
+      (unsigned)((m->slices * STORED_LANES + ENCODE_THREADS - 1) / ENCODE_THREADS);
   TG_TRY_GOTO(encode_begin(s, &w), done);
-  count_rows<<<blocks, ENCODE_THREADS>>>(source, s->m, encode_rules_of(s), w.words, w.steps,
-                                         w.tally);
+  count_rows<<<blocks, ENCODE_THREADS>>>(source, *m, encode_rules_of(s), w.words, w.steps, w.tally);
   TG_TRY_GOTO(stored_queued(s, "counting matrix elements"), done);
-  TG_TRY_GOTO(encode_place(s, &w), done);
-  fill_rows<<<blocks, ENCODE_THREADS>>>(source, s->m, encode_rules_of(s), w.tally);
+  TG_TRY_GOTO(encode_place(s, m, &w), done);
+  fill_rows<<<blocks, ENCODE_THREADS>>>(source, *m, encode_rules_of(s), w.tally);
   TG_TRY_GOTO(stored_queued(s, "filling the matrix"), done);
-  status = tg_cuda_status(cudaMemcpy(&s->tally, w.tally, sizeof s->tally, cudaMemcpyDeviceToHost),
-                          s->device, "filling the matrix");
+  status = encode_note(s, &w);
 done:
   encode_end(&w);
   return status;
+}
+
+/** All of s. The kinds of m, its rows, slices and parts are set; values and diagonal, too. */
+template <class SOURCE>
+static tg_status encode(tg_ci_device_stored* s, SOURCE source) {
+  source.kept = {s->own.first, s->own.end - s->own.first, false};
+  s->rest = s->m;
+  s->rest.diagonal = NULL;
+  TG_TRY(encode_one(s, &s->m, source));
+  const uint64_t elements = s->facts.elements;
+  source.kept.others = true;
+  if (s->apart) TG_TRY(encode_one(s, &s->rest, source));
+  s->rest_empty = s->facts.elements == elements;
+  return TG_OK;
 }
 
 #endif

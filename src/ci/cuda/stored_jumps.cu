@@ -5,9 +5,10 @@
 
 struct jumps_source {
   stored_tables t;
+  stored_columns kept;
   template <class SINK>
   __device__ __forceinline__ void walk(uint64_t state, SINK* sink) const {
-    stored_walk(&t, state, sink);
+    stored_walk(&t, kept, state, sink);
   }
 };
 

@@ -15,11 +15,13 @@ struct hits_source {
   uint64_t first;
   const uint64_t* offsets; /* [rows + 1] */
   const uint32_t* hits;
+  stored_columns kept;
   template <class SINK>
   __device__ __forceinline__ void walk(uint64_t state, SINK* sink) const {
     const uint64_t row = state - first;
     for (uint64_t h = offsets[row]; h < offsets[row + 1]; h++)
-      if (hits[h] != state) sink->valued((int32_t)hits[h], stored_element(&e, state, hits[h]));
+      if (hits[h] != state && stored_keeps(kept, hits[h]))
+        sink->valued((int32_t)hits[h], stored_element(&e, state, hits[h]));
   }
 };
 

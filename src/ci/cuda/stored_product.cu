@@ -49,6 +49,12 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS, PRODUCT_BLOCKS)
     const uint64_t place = slice * STORED_LANES + lane;
     if (part != 0 || place >= m.rows) continue;
     const uint64_t row = m.row_of ? m.row_of[place] : place;
+    if (!m.diagonal) {
+#pragma unroll
+      for (int v = 0; v < K; v++)
+        if (v < k) y[(size_t)v * ldy + row] += sums.sum[v];
+      continue;
+    }
     const lanes_of<K> here = load_lanes<K>(x, plane, (int32_t)(m.first + row));
     const double d = m.diagonal[row];
 #pragma unroll
@@ -57,13 +63,15 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS, PRODUCT_BLOCKS)
   }
 }
 
-/* Two vectors side by side, those behind the k-th zeros; K / 2 such planes. */
+/* Two vectors side by side, those behind the k-th zeros; K / 2 such planes. Of `count` states, all
+ * but the `gap` ones from `gap_at` on. */
 template <int K>
 static __global__ void __launch_bounds__(PACK_THREADS)
-    pack(uint64_t dimension, int k, const double* __restrict__ x, size_t ldx,
-         double2* __restrict__ packed) {
-  const uint64_t n = (uint64_t)blockIdx.x * PACK_THREADS + threadIdx.x;
-  if (n >= dimension) return;
+    pack(uint64_t count, uint64_t gap_at, uint64_t gap, uint64_t dimension, int k,
+         const double* __restrict__ x, size_t ldx, double2* __restrict__ packed) {
+  uint64_t n = (uint64_t)blockIdx.x * PACK_THREADS + threadIdx.x;
+  if (n >= count) return;
+  if (n >= gap_at) n += gap;
 #pragma unroll
   for (int v = 0; v < K; v += 2)
     packed[(v / 2) * dimension + n] =
@@ -139,7 +147,7 @@ static __global__ void __launch_bounds__(PACK_THREADS)
 template <class KERNEL>
 static tg_status launch_shape(const tg_ci_device_stored* s, KERNEL kernel, int lanes,
                               size_t* shared, unsigned* blocks) {
-  int resident = 0;
+  int resident = 0; /* both matrices have the same */
   const uint64_t slices = WARPS / s->m.parts, work = (s->m.slices + slices - 1) / slices;
   *shared = s->m.value_count * sizeof(double) +
             (s->m.parts > 1 ? (size_t)WARPS * lanes * STORED_LANES * sizeof(double) : 0);
@@ -152,23 +160,31 @@ static tg_status launch_shape(const tg_ci_device_stored* s, KERNEL kernel, int l
   return TG_OK;
 }
 
+/* One of the two matrices, times k vectors. */
+typedef struct factors {
+  const stored_matrix* m;
+  int k;
+  const double* x;
+  size_t ldx;
+  double* y;
+  size_t ldy;
+} factors;
+
 template <int K, class STEP, class AMOUNT>
-static tg_status run(tg_ci_device_stored* s, const double* x, int k, double* y, size_t ldy) {
+static tg_status run(tg_ci_device_stored* s, const factors* f, const double* x) {
   size_t shared;
   unsigned blocks;
   TG_TRY(launch_shape(s, multiply<K, STEP, AMOUNT>, K, &shared, &blocks));
-  multiply<K, STEP, AMOUNT>
-      <<<blocks, PRODUCT_THREADS, shared, s->stream>>>(s->m, x, (size_t)s->dimension, k, y, ldy);
+  multiply<K, STEP, AMOUNT><<<blocks, PRODUCT_THREADS, shared, s->stream>>>(
+      *f->m, x, (size_t)s->dimension, f->k, f->y, f->ldy);
   return stored_queued(s, "a product of the stored matrix");
 }
 
 template <int K>
-static tg_status run_kinds(tg_ci_device_stored* s, const double* x, int k, double* y, size_t ldy) {
+static tg_status run_kinds(tg_ci_device_stored* s, const factors* f, const double* x) {
   if (s->m.wide)
-    return s->m.floats ? run<K, int32_t, float>(s, x, k, y, ldy)
-                       : run<K, int32_t, double>(s, x, k, y, ldy);
-  return s->m.floats ? run<K, int16_t, float>(s, x, k, y, ldy)
-                     : run<K, int16_t, double>(s, x, k, y, ldy);
+    return s->m.floats ? run<K, int32_t, float>(s, f, x) : run<K, int32_t, double>(s, f, x);
+  return s->m.floats ? run<K, int16_t, float>(s, f, x) : run<K, int16_t, double>(s, f, x);
 }
 
 static unsigned blocks_for(uint64_t count) {
@@ -200,27 +216,54 @@ static tg_status apply_half(tg_ci_device_stored* s, const double* x, double* y) 
   return s->m.floats ? run_half<int16_t, float>(s, x, y) : run_half<int16_t, double>(s, x, y);
 }
 
-tg_status tg_ci_device_stored_apply(tg_ci_device_stored* s, int k, const double* x, size_t ldx,
-                                    double* y, size_t ldy) {
-  TG_TRY(tg_cuda_status(cudaSetDevice(s->device), s->device, "choosing the GPU"));
+/* K vectors: those of the states that the matrix reads are packed. */
+template <int K>
+static tg_status pack_and_run(tg_ci_device_stored* s, const factors* f) {
+  const uint64_t own = s->own.end - s->own.first;
+  const bool others = f->m == &s->rest;
+  const uint64_t count = others ? s->dimension - own : own, at = others ? s->own.first : 0;
+  pack<K><<<blocks_for(count), PACK_THREADS, 0, s->stream>>>(count, at, others ? own : s->own.first,
+                                                             s->dimension, f->k, f->x, f->ldx,
+                                                             (double2*)s->packed);
+  return run_kinds<K>(s, f, s->packed);
+}
+
+static tg_status apply_matrix(tg_ci_device_stored* s, const stored_matrix* m, int k,
+                              const double* x, size_t ldx, double* y, size_t ldy) {
   for (int v = 0; v < k;) {
-    const double* from = x + (size_t)v * ldx;
-    double* to = y + (size_t)v * ldy;
     const int count = s->half ? 1 : std::min(k - v, (int)TG_CI_DEVICE_STORED_WIDTH);
-    if (s->half) {
-      TG_TRY(apply_half(s, from, to));
-    } else if (count == 1) {
-      TG_TRY(run_kinds<1>(s, from, 1, to, ldy));
-    } else if (count == 2) {
-      pack<2><<<blocks_for(s->dimension), PACK_THREADS, 0, s->stream>>>(s->dimension, 2, from, ldx,
-                                                                        (double2*)s->packed);
-      TG_TRY(run_kinds<2>(s, s->packed, 2, to, ldy));
-    } else {
-      pack<4><<<blocks_for(s->dimension), PACK_THREADS, 0, s->stream>>>(s->dimension, count, from,
-                                                                        ldx, (double2*)s->packed);
-      TG_TRY(run_kinds<4>(s, s->packed, count, to, ldy));
-    }
+    const factors f = {m, count, x + (size_t)v * ldx, ldx, y + (size_t)v * ldy, ldy};
+    if (s->half)
+      TG_TRY(apply_half(s, f.x, f.y));
+    else if (count == 1)
+      TG_TRY(run_kinds<1>(s, &f, f.x));
+    else
+      TG_TRY(count == 2 ? pack_and_run<2>(s, &f) : pack_and_run<4>(s, &f));
     v += count;
   }
   return TG_OK;
+}
+
+/* What does not read others' columns, and what does. */
+static tg_status apply_parts(tg_ci_device_stored* s, bool first, bool second, int k,
+                             const double* x, size_t ldx, double* y, size_t ldy) {
+  TG_TRY(tg_cuda_status(cudaSetDevice(s->device), s->device, "choosing the GPU"));
+  if (first) TG_TRY(apply_matrix(s, &s->m, k, x, ldx, y, ldy));
+  if (second && !s->rest_empty) TG_TRY(apply_matrix(s, &s->rest, k, x, ldx, y, ldy));
+  return TG_OK;
+}
+
+tg_status tg_ci_device_stored_apply(tg_ci_device_stored* s, int k, const double* x, size_t ldx,
+                                    double* y, size_t ldy) {
+  return apply_parts(s, true, true, k, x, ldx, y, ldy);
+}
+
+tg_status tg_ci_device_stored_apply_local(tg_ci_device_stored* s, int k, const double* x,
+                                          size_t ldx, double* y, size_t ldy) {
+  return apply_parts(s, s->apart, false, k, x, ldx, y, ldy);
+}
+
+tg_status tg_ci_device_stored_apply_rest(tg_ci_device_stored* s, int k, const double* x, size_t ldx,
+                                         double* y, size_t ldy) {
+  return apply_parts(s, !s->apart, true, k, x, ldx, y, ldy);
 }

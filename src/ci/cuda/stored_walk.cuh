@@ -95,6 +95,7 @@ static __device__ __forceinline__ double stored_field(const stored_species* s, u
 /* One species moves alone. */
 template <int SPECIES, class SINK>
 static __device__ __forceinline__ void stored_walk_alone(const stored_tables* t,
+                                                         const stored_columns& kept,
                                                          const stored_row* r, SINK* sink) {
   const stored_species* s = &t->species[SPECIES];
   const uint32_t class_ = SPECIES ? r->b : r->a, row = SPECIES ? r->j : r->i;
@@ -108,8 +109,10 @@ static __device__ __forceinline__ void stored_walk_alone(const stored_tables* t,
     const uint32_t columns = t->columns[there];
     const uint64_t base = t->offset[there] + (SPECIES ? (uint64_t)r->i * columns : r->j);
     const uint32_t end = s->alone.begin[link.begin + row + 1];
+    if (SPECIES && !stored_keeps(kept, base)) continue; /* all in one row of a block */
     for (uint32_t e = s->alone.begin[link.begin + row]; e < end; e++) {
       const uint64_t column = base + s->alone.from[e] * (uint64_t)(SPECIES ? 1 : columns);
+      if (!SPECIES && !stored_keeps(kept, column)) continue;
       const uint32_t word = t->coded ? s->word[e] : TG_CI_NO_WORD;
       if (word != TG_CI_NO_WORD) {
         if (word) sink->coded((int32_t)column, word);
@@ -125,7 +128,8 @@ static __device__ __forceinline__ void stored_walk_alone(const stored_tables* t,
 
 /* Both move: the jumps of two links of one channel. */
 template <class SINK>
-static __device__ __forceinline__ void stored_walk_links(const stored_tables* t, uint32_t there,
+static __device__ __forceinline__ void stored_walk_links(const stored_tables* t,
+                                                         const stored_columns& kept, uint32_t there,
                                                          uint32_t a, uint32_t a_end,
                                                          uint32_t b_begin, uint32_t b_end,
                                                          SINK* sink) {
@@ -134,6 +138,7 @@ static __device__ __forceinline__ void stored_walk_links(const stored_tables* t,
   const uint32_t columns = t->columns[there];
   for (; a < a_end; a++) {
     const uint64_t base = offset + sa->jumps.from[a] * (uint64_t)columns;
+    if (!stored_keeps(kept, base)) continue;
     const uint32_t code = sa->code[a], row = t->row_begin[code >> 1];
     for (uint32_t b = b_begin; b < b_end; b++) {
       const int32_t column = (int32_t)(base + sb->jumps.from[b]);
@@ -150,8 +155,9 @@ static __device__ __forceinline__ void stored_walk_links(const stored_tables* t,
 }
 
 template <class SINK>
-static __device__ __forceinline__ void stored_walk_both(const stored_tables* t, const stored_row* r,
-                                                        SINK* sink) {
+static __device__ __forceinline__ void stored_walk_both(const stored_tables* t,
+                                                        const stored_columns& kept,
+                                                        const stored_row* r, SINK* sink) {
   const stored_links *ja = &t->species[0].jumps, *jb = &t->species[1].jumps;
   const uint32_t* channel_link = t->channel_link + (size_t)r->b * (t->channel_count + 1);
   for (uint32_t l = ja->of_class[r->a]; l < ja->of_class[r->a + 1]; l++) {
@@ -163,19 +169,20 @@ static __device__ __forceinline__ void stored_walk_both(const stored_tables* t, 
       const uint32_t there = t->block_of[la.source * t->classes_b + lb.source];
       if (there == UINT32_MAX) continue;
       const uint32_t b = jb->begin[lb.begin + r->j], b_end = jb->begin[lb.begin + r->j + 1];
-      if (b < b_end) stored_walk_links(t, there, a, a_end, b, b_end, sink);
+      if (b < b_end) stored_walk_links(t, kept, there, a, a_end, b, b_end, sink);
     }
   }
 }
 
-/** All elements of a row but the diagonal, each once, in an order that the tables fix. sink has
- * coded(column, word), which gets no zeros, and valued(column, value), which may. */
+/** All elements of a row in these columns but the diagonal, each once, in an order that the tables
+ * fix. sink has coded(column, word), which gets no zeros, and valued(column, value), which may. */
 template <class SINK>
-static __device__ void stored_walk(const stored_tables* t, uint64_t state, SINK* sink) {
+static __device__ void stored_walk(const stored_tables* t, const stored_columns& kept,
+                                   uint64_t state, SINK* sink) {
   const stored_row r = stored_row_of(t, state);
-  stored_walk_alone<0>(t, &r, sink);
-  stored_walk_alone<1>(t, &r, sink);
-  stored_walk_both(t, &r, sink);
+  stored_walk_alone<0>(t, kept, &r, sink);
+  stored_walk_alone<1>(t, kept, &r, sink);
+  stored_walk_both(t, kept, &r, sink);
 }
 
 /** <state|H|state> */

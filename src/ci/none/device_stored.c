@@ -24,6 +24,16 @@ tg_status tg_ci_device_stored_apply(tg_ci_device_stored* stored, int k, const do
   return missing();
 }
 
+tg_status tg_ci_device_stored_apply_local(tg_ci_device_stored* stored, int k, const double* x,
+                                          size_t ldx, double* y, size_t ldy) {
+  return tg_ci_device_stored_apply(stored, k, x, ldx, y, ldy);
+}
+
+tg_status tg_ci_device_stored_apply_rest(tg_ci_device_stored* stored, int k, const double* x,
+                                         size_t ldx, double* y, size_t ldy) {
+  return tg_ci_device_stored_apply(stored, k, x, ldx, y, ldy);
+}
+
 tg_status tg_ci_device_stored_diagonal(tg_ci_device_stored* stored, double* d) {
   (void)stored, (void)d;
   return missing();
