@@ -29,6 +29,11 @@ tg_status tg_ci_device_stream_make(int device, void** out);
 /** Null-safe; after all that is queued there. */
 void tg_ci_device_stream_free(int device, void* stream);
 
+/** Pins memory of the host for all GPUs, by way of one of them; false where it cannot be. */
+bool tg_ci_device_pin(int device, void* memory, size_t bytes);
+/** Before such memory is released. */
+void tg_ci_device_unpin(int device, void* memory);
+
 #ifdef __cplusplus
 }
 #endif

@@ -265,7 +265,10 @@ static tg_status make_share(pe* p) {
                                               .gpus = what->gpus->gpus,
                                               .block = what->eigen.block};
     p->split = what->gpus->split;
-    return tg_ci_device_share_create(p->world, &params, &p->gpu);
+    TG_TRY(tg_ci_device_share_create(p->world, &params, &p->gpu));
+    if (what->gpus->made && (p->of->pes->world || tg_world_pe(p->world) == 0))
+      what->gpus->made(what->gpus->context);
+    return TG_OK;
   }
   const tg_ci_share_params params = {
       .op = what->op, .block = what->eigen.block, .threads = what->eigen.threads};
@@ -322,11 +325,14 @@ tg_status tg_ci_solve_shared(const tg_ci_pes* pes, const tg_ci_shared_solve* wha
       .transport = "loop", .pe_count = pes->count, .deadline_s = pes->deadline_s};
   const size_t dimension = (size_t)what->out->space->dimension;
   const size_t states = (size_t)what->eigen.states;
-  tg_ci_states_room* room = NULL;
-  TG_TRY(tg_ci_states_room_begin(states * dimension, &room));
-  of.states = tg_ci_states_room_memory(room);
+  tg_ci_states_room** room = &what->out->room;
+  const int device = what->gpus ? what->gpus->params->device : -1;
+  TG_TRY(tg_ci_states_room_begin(states * dimension, device, room));
+  of.states = tg_ci_states_room_memory(*room);
   const tg_status status = tg_world_run(&params, on_pe, &of);
-  if (status == TG_OK) what->out->result.vectors = tg_ci_states_room_take(&room);
-  tg_ci_states_room_free(&room);
+  if (status == TG_OK)
+    what->out->result.vectors = tg_ci_states_room_take(*room);
+  else
+    tg_ci_states_room_end(room);
   return status;
 }

@@ -49,6 +49,8 @@ typedef struct tg_ci_shared_gpus {
   const tg_ci_device_operator_params* params; /* of each PE: tables, its part of a GPU's memory */
   int gpus;                           /* of this process; of processes each has the world's own */
   tg_ci_device_operator_facts* facts; /* out, of all PEs together: the first's process */
+  void (*made)(void* context); /* once in a process, when a PE's is made; NULL: nobody is told */
+  void* context;
 } tg_ci_shared_gpus;
 
 /** What is to be solved. */

@@ -17,6 +17,7 @@
 #include "ci/label.h"
 #include "ci/lift.h"
 #include "ci/solve_run.h"
+#include "ci/states_room.h"
 
 enum { USUAL_STATES = 10, USUAL_RESTART_S = 900, USUAL_DEADLINE_S = 86400 };
 
@@ -45,6 +46,7 @@ void tg_ci_spectrum_free(tg_ci_spectrum* spectrum) {
   if (!spectrum) return;
   for (size_t s = 0; spectrum->sectors && s < spectrum->sector_count; s++) {
     tg_ci_space_free(spectrum->sectors[s].space);
+    tg_ci_states_room_end(&spectrum->sectors[s].room);
     tg_eigen_result_free(&spectrum->sectors[s].result);
     tg_free(spectrum->sectors[s].shares);
     tg_ci_distribution_free(&spectrum->sectors[s].need.split);
@@ -128,7 +130,7 @@ static tg_ci_device_sector gpu_sector(tg_ci_run* r, const tg_ci_space* space,
                            .space = space,
                            .eigen = tg_ci_run_eigen(r, need, space->dimension, r->memory),
                            .solve = solve_or_go_on,
-                           .tables_made = begin_labels,
+                           .made = begin_labels,
                            .context = r,
                            .pes = &r->pes,
                            .sector = r->sector,
@@ -228,6 +230,7 @@ static tg_status diagonalise_one_spin(tg_ci_run* r, tg_ci_sector* s) {
     TG_TRY(tg_ci_pes_agree(&r->pes, status));
     TG_TRY(tg_ci_pes_tell(&r->pes, &pure, sizeof pure));
     if (pure) return TG_OK;
+    tg_ci_states_room_end(&s->room);
     tg_eigen_result_free(&s->result);
     strength *= 4;
   }
@@ -255,6 +258,7 @@ static tg_status steps_of_sector(tg_ci_run* r, tg_ci_spectrum* spectrum) {
   if (tg_ci_pes_lead(&r->pes)) /* 4, 5 */
     status = tg_ci_label_levels(r->problem, &of_labels, r->labels, r->sector, spectrum);
   TG_TRY(tg_ci_pes_agree(&r->pes, status));
+  tg_ci_states_room_end(&s->room); /* the states stay */
   s->labels_s = tg_time_now() - start;
   tg_ci_run_take_memory(r, tg_ci_need_results(r->problem, &s->need));
   return TG_OK;

@@ -94,6 +94,7 @@ typedef struct tg_ci_sector {
   double setup_s, solve_s, labels_s; /* wall time */
   int pe_count;                      /* that shared it; 0: one had all */
   tg_ci_share_facts* shares;         /* [pe_count] */
+  struct tg_ci_states_room* room;    /* of the vectors, while it is solved */
 } tg_ci_sector;
 
 typedef struct tg_ci_level {

@@ -228,22 +228,28 @@ static tg_status multiply(void* context, int k, const double* x, double* y, size
   return tg_ci_device_operator_apply(context, k, x, ld, y, ld);
 }
 
+/* Of CUDA's. */
+static int device_of(const tg_ci_device_room* room) {
+  return room->place == TG_EIGEN_CUDA ? room->device : -1;
+}
+
 static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltonian* h,
                              const tg_ci_device_operator_params* params, tg_ci_fly* fly,
                              tg_ci_sector* out) {
   tg_ci_device_operator* op = NULL;
-  tg_ci_states_room* room = NULL;
   const size_t dimension = (size_t)s->space->dimension;
   const double start = tg_time_now();
   tg_status status = tg_ci_device_operator_create(h, s->space, params, &op);
   tg_ci_fly_free(fly);
   TG_TRY(status);
-  TG_TRY_GOTO(tg_ci_states_room_begin((size_t)s->eigen.states * dimension, &room), done);
+  TG_TRY_GOTO(
+      tg_ci_states_room_begin((size_t)s->eigen.states * dimension, device_of(s->room), &out->room),
+      done);
   tg_ci_device_operator_facts facts = tg_ci_device_operator_facts_of(op);
   facts.tables_s = out->need.gpu.tables_s;
   tg_eigen_params e = share(s, params, &facts);
   note(s, &facts, &e, &out->need);
-  e.into = tg_ci_states_room_memory(room);
+  e.into = tg_ci_states_room_memory(out->room);
   e.into_ld = dimension;
   tg_eigen_problem problem = {.n = dimension,
                               .context = op,
@@ -252,13 +258,14 @@ static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltoni
                               .device = s->room->device};
   if (e.method == TG_EIGEN_DAVIDSON)
     TG_TRY_GOTO(tg_ci_device_operator_diagonal(op, &problem.diagonal), done);
+  if (s->made) s->made(s->context);
   const double made = tg_time_now();
   out->setup_s += made - start;
   status = s->solve(s->context, &problem, &e, &out->result);
-  if (status == TG_OK) out->result.vectors = tg_ci_states_room_take(&room);
+  if (status == TG_OK) out->result.vectors = tg_ci_states_room_take(out->room);
   out->solve_s += tg_time_now() - made;
 done:
-  tg_ci_states_room_free(&room);
+  if (status != TG_OK) tg_ci_states_room_end(&out->room);
   tg_ci_device_operator_free(op);
   return status;
 }
@@ -279,7 +286,9 @@ static tg_status solve_shared(const tg_ci_device_sector* s, const tg_ci_hamilton
                                   .split = split,
                                   .params = params,
                                   .gpus = s->room->gpus,
-                                  .facts = &facts};
+                                  .facts = &facts,
+                                  .made = s->made,
+                                  .context = s->context};
   const tg_ci_shared_solve what = {.problem = s->problem,
                                    .params = s->params,
                                    .sector = s->sector,
@@ -310,7 +319,6 @@ tg_status tg_ci_device_sector_solve(const tg_ci_device_sector* s, const tg_ci_ha
     out->setup_s += seconds;
     out->need.gpu.tables_s = seconds;
     params.fly = &fly;
-    if (s->tables_made) s->tables_made(s->context);
     status = s->room->pes > 1 ? solve_shared(s, h, &params, &split, out)
                               : solve_alone(s, h, &params, &fly, out);
   }

@@ -45,7 +45,7 @@ typedef struct tg_ci_device_sector {
   /* of one PE: tg_eigen_solve, or what saves states now and then */
   tg_status (*solve)(void* context, const tg_eigen_problem* problem, const tg_eigen_params* params,
                      tg_eigen_result* out);
-  void (*tables_made)(void* context); /* the host's threads have nothing more to do */
+  void (*made)(void* context); /* the host's threads have nothing more to do */
   void* context;
   /* of several */
   const tg_ci_pes* pes;

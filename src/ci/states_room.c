@@ -2,45 +2,69 @@
 #include "ci/states_room.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+#include "ci/device_place.h"
 
-enum {
-  PAGE = 2 << 20, /* a large one */
-  PART = 4 * PAGE /* asked for at once: who wants the rest by now need not wait for long */
-};
+/* Who asks for pages keeps others of the process from asking for memory, so it is done in parts,
+ * with pauses that are longer. */
+enum { PART = 2 << 20, PAUSE_NS = 1000000 };
+
+/* What is smaller is copied in less time than it takes to pin it. */
+static const size_t worth_pinning = 1 << 20;
 
 struct tg_ci_states_room {
   double* memory;
   size_t count;
-  pthread_t thread;
+  int device;
+  bool taken;
+  bool pinned; /* by the thread */
+  bool enough; /* for the thread */
   bool running;
-  atomic_bool enough;
+  pthread_t thread;
 };
 
-/* Whole pages within the memory. Nothing is lost where the system does not know how: pages then
- * come when they are written to. What has been written by then stays. */
-static void* ask_for_pages(void* context) {
+static bool stopped(tg_ci_states_room* r) { return __atomic_load_n(&r->enough, __ATOMIC_RELAXED); }
+
+/* Whole pages within the memory; what has been written to them by then stays. Where the system does
+ * not know how, they come when they are written to. */
+static void ask_for_pages(tg_ci_states_room* r) {
 #ifdef MADV_POPULATE_WRITE
-  tg_ci_states_room* r = context;
-  const uintptr_t begin = ((uintptr_t)r->memory + PAGE - 1) / PAGE * PAGE;
-  const uintptr_t end = (uintptr_t)(r->memory + r->count) / PAGE * PAGE;
-  if (begin >= end) return NULL;
-  for (uintptr_t at = begin; at < end && !atomic_load(&r->enough); at += PART) {
+  const struct timespec pause = {.tv_nsec = PAUSE_NS};
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t begin = ((uintptr_t)r->memory + page - 1) / page * page;
+  const uintptr_t end = (uintptr_t)(r->memory + r->count) / page * page;
+  for (uintptr_t at = begin; at < end && !stopped(r); at += PART) {
     const size_t bytes = end - at < PART ? end - at : PART;
     if (madvise((void*)at, bytes, MADV_POPULATE_WRITE) != 0) break;
+    nanosleep(&pause, NULL);
   }
 #else
-  (void)context;
+  (void)r;
 #endif
+}
+
+static void* prepare(void* context) {
+  tg_ci_states_room* r = context;
+  const size_t bytes = r->count * sizeof *r->memory;
+  ask_for_pages(r);
+  if (bytes >= worth_pinning && bytes < tg_memory_free() / 4 && !stopped(r))
+    r->pinned = tg_ci_device_pin(r->device, r->memory, bytes);
   return NULL;
 }
 
-tg_status tg_ci_states_room_begin(size_t count, tg_ci_states_room** out) {
+static void finish(tg_ci_states_room* r) {
+  __atomic_store_n(&r->enough, true, __ATOMIC_RELAXED);
+  if (r->running) pthread_join(r->thread, NULL);
+  r->running = false;
+}
+
+tg_status tg_ci_states_room_begin(size_t count, int device, tg_ci_states_room** out) {
   tg_ci_states_room* r = NULL;
   TG_TRY(TG_ALLOCATE(1, "the states", &r));
   const tg_status status = TG_ALLOCATE_UNTOUCHED(count, "the states", &r->memory);
@@ -49,23 +73,26 @@ tg_status tg_ci_states_room_begin(size_t count, tg_ci_states_room** out) {
     return status;
   }
   r->count = count;
-  r->running = pthread_create(&r->thread, NULL, ask_for_pages, r) == 0;
+  r->device = device;
+  r->running = device >= 0 && pthread_create(&r->thread, NULL, prepare, r) == 0;
   *out = r;
   return TG_OK;
 }
 
 double* tg_ci_states_room_memory(const tg_ci_states_room* room) { return room->memory; }
 
-double* tg_ci_states_room_take(tg_ci_states_room** room) {
-  tg_ci_states_room* r = *room;
-  double* memory = r->memory;
-  atomic_store(&r->enough, true);
-  if (r->running) pthread_join(r->thread, NULL);
-  tg_free(r);
-  *room = NULL;
-  return memory;
+double* tg_ci_states_room_take(tg_ci_states_room* room) {
+  finish(room);
+  room->taken = true;
+  return room->memory;
 }
 
-void tg_ci_states_room_free(tg_ci_states_room** room) {
-  if (*room) tg_free(tg_ci_states_room_take(room));
+void tg_ci_states_room_end(tg_ci_states_room** room) {
+  tg_ci_states_room* r = *room;
+  if (!r) return;
+  finish(r);
+  if (r->pinned) tg_ci_device_unpin(r->device, r->memory);
+  if (!r->taken) tg_free(r->memory);
+  tg_free(r);
+  *room = NULL;
 }

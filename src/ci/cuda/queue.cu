@@ -217,3 +217,15 @@ void tg_ci_device_stream_free(int device, void* stream) {
   cudaStreamSynchronize((cudaStream_t)stream);
   cudaStreamDestroy((cudaStream_t)stream);
 }
+
+bool tg_ci_device_pin(int device, void* memory, size_t bytes) {
+  if (cudaSetDevice(device) != cudaSuccess) return false;
+  if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess) return true;
+  cudaGetLastError(); /* or the next check would find it */
+  return false;
+}
+
+void tg_ci_device_unpin(int device, void* memory) {
+  cudaSetDevice(device);
+  cudaHostUnregister(memory);
+}

@@ -36,3 +36,10 @@ tg_status tg_ci_device_stream_make(int device, void** out) {
 }
 
 void tg_ci_device_stream_free(int device, void* stream) { (void)device, (void)stream; }
+
+bool tg_ci_device_pin(int device, void* memory, size_t bytes) {
+  (void)device, (void)memory, (void)bytes;
+  return false;
+}
+
+void tg_ci_device_unpin(int device, void* memory) { (void)device, (void)memory; }

@@ -24,15 +24,16 @@ constexpr int MOST_BLOCKS = 2112;
 constexpr int PART = 1024; /* columns that a launch of subtract takes: coefficients are shared */
 constexpr int SHARED = 200 * 1024; /* bytes of a tile of rows, at most */
 constexpr size_t UP = 1 << 17;     /* numbers that may go up between two waits */
+constexpr size_t FEW_UP = 1 << 13; /* the same for a few columns: large pinned memory takes a ms */
 
 struct state {
   int device;
   cudaStream_t stream;
   size_t segment;
   int segments;
-  double *partial, *sums, *up; /* of the device: [sums, segments], [sums], [UP] */
+  double *partial, *sums, *up; /* of the device: [sums, segments], [sums], [room_up] */
   double *host_sums, *host_up; /* pinned; the same sizes */
-  size_t sum_count, used_up;
+  size_t sum_count, room_up, used_up;
   factored *factored_there, *factored_here; /* device; pinned */
   unsigned long long* found;                /* device */
   cudaEvent_t mark[2];
@@ -78,6 +79,12 @@ size_t sums_for(size_t room, int most) {
 /* Inner products are formed for four columns at once, with a block more than the basis. */
 size_t partial_for(int most, int segments) { return STEP * ((size_t)most + 64) * (size_t)segments; }
 
+/* At least what `subtract` sends at once. */
+size_t room_up_for(int most) {
+  static_assert(FEW_UP >= STEP * PART, "coefficients of a launch of subtract");
+  return most <= 8 ? FEW_UP : UP;
+}
+
 void close(tg_rows* rows) {
   state* s = of(rows);
   if (!s) return;
@@ -108,6 +115,7 @@ tg_status open(tg_rows* rows, size_t room, int most) {
                    most, SHARED / 64);
   shape(rows, &s->segment, &s->segments);
   s->sum_count = sums_for(room, most);
+  s->room_up = room_up_for(most);
   note(s, cudaSetDevice(s->device));
   const size_t partial = partial_for(most, s->segments);
   const struct {
@@ -115,13 +123,13 @@ tg_status open(tg_rows* rows, size_t room, int most) {
     size_t bytes;
   } all[] = {{(void**)&s->partial, partial * sizeof(double)},
              {(void**)&s->sums, s->sum_count * sizeof(double)},
-             {(void**)&s->up, UP * sizeof(double)},
+             {(void**)&s->up, s->room_up * sizeof(double)},
              {(void**)&s->factored_there, sizeof *s->factored_there},
              {(void**)&s->found, sizeof *s->found}};
   for (const auto& one : all)
     TG_TRY(tg_cuda_allocate(s->device, one.bytes, "the eigen-solver's small matrices", one.to));
   note(s, cudaHostAlloc(&s->host_sums, s->sum_count * sizeof(double), cudaHostAllocDefault));
-  note(s, cudaHostAlloc(&s->host_up, UP * sizeof(double), cudaHostAllocDefault));
+  note(s, cudaHostAlloc(&s->host_up, s->room_up * sizeof(double), cudaHostAllocDefault));
   note(s, cudaHostAlloc(&s->factored_here, sizeof *s->factored_here, cudaHostAllocDefault));
   for (cudaEvent_t& event : s->mark) note(s, cudaEventCreate(&event));
   TG_TRY(tg_cuda_allow_shared(k::times, s->device));
@@ -146,7 +154,7 @@ void release(const tg_rows* rows, double* columns) {
 
 /* Room for a small matrix that goes up; *there: where it will be. */
 double* up(state* s, size_t count, double** there) {
-  if (s->used_up + count > UP) {
+  if (s->used_up + count > s->room_up) {
     note(s, cudaStreamSynchronize(s->stream));
     s->used_up = 0;
   }
@@ -290,7 +298,7 @@ void times(const tg_rows* rows, const double* v, int p, const double* s_matrix, 
   const size_t count = (size_t)p * (size_t)wide;
   double *there = nullptr, *own = nullptr;
   double* here = nullptr;
-  if (count <= UP) {
+  if (count <= s->room_up) {
     here = up(s, count, &there);
   } else { /* a basis of hundreds: rare enough for memory of its own */
     here = new (std::nothrow) double[count];
@@ -309,7 +317,7 @@ void times(const tg_rows* rows, const double* v, int p, const double* s_matrix, 
     k::times<<<blocks, THREADS, (size_t)tall * p * sizeof(double), s->stream>>>(
         v, rows->n, rows->ld, p, there, wide, q, out, tall);
   }
-  if (count > UP) {
+  if (count > s->room_up) {
     note(s, cudaStreamSynchronize(s->stream));
     cudaFree(own);
     delete[] here;
@@ -460,6 +468,6 @@ extern "C" size_t tg_rows_cuda_bytes(const tg_rows* rows, size_t room, int most)
   size_t segment;
   int segments;
   shape(rows, &segment, &segments);
-  const size_t sums = sums_for(room, most) + UP;
+  const size_t sums = sums_for(room, most) + room_up_for(most);
   return sizeof(double) * (sums + partial_for(most, segments));
 }
