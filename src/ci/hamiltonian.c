@@ -407,6 +407,41 @@ bool tg_ci_hamiltonian_has_pairs(const tg_ci_hamiltonian* h, int t) {
   return false;
 }
 
+static bool same_orbitals(const species* a, const species* b) {
+  if (a->count != b->count) return false;
+  for (size_t i = 0; i < a->count; i++) {
+    const tg_ci_orbital *p = &a->orbitals[i], *q = &b->orbitals[i];
+    if (p->two_m != q->two_m || p->symmetry != q->symmetry) return false;
+  }
+  return true;
+}
+
+/* count: elements that a dense row has. */
+static bool same_row(const matrix_row* a, const matrix_row* b, size_t count) {
+  if (!a->value || !b->value) return a->value == b->value;
+  if (a->room == dense || b->room == dense)
+    return a->room == b->room && memcmp(a->value, b->value, count * sizeof *a->value) == 0;
+  return a->count == b->count && memcmp(a->value, b->value, a->count * sizeof *a->value) == 0 &&
+         memcmp(places_of(a), places_of(b), a->count * sizeof(uint32_t)) == 0;
+}
+
+bool tg_ci_hamiltonian_same_species(const tg_ci_hamiltonian* h) {
+  const species *a = &h->s[0], *b = &h->s[1];
+  const channels* c = &a->pairs;
+  if (!same_orbitals(a, b)) return false;
+  for (size_t i = 0; i < a->count; i++) {
+    if (!a->one[i] || !b->one[i]) {
+      if (a->one[i] != b->one[i]) return false;
+    } else if (memcmp(a->one[i], b->one[i], a->count * sizeof **a->one) != 0) {
+      return false;
+    }
+  }
+  for (size_t channel = 0; channel < (size_t)c->span_m * c->labels; channel++)
+    for (size_t p = c->begin[channel]; p < c->begin[channel + 1]; p++)
+      if (!same_row(&a->two[p], &b->two[p], p - c->begin[channel] + 1)) return false;
+  return true;
+}
+
 bool tg_ci_hamiltonian_is_sparse(const tg_ci_hamiltonian* h) {
   enum { SHARE = 64 };
   const size_t n = h->s[0].count;
@@ -458,15 +493,6 @@ static tg_status row_add(tg_ci_hamiltonian* h, matrix_row* to, size_t count, dou
       TG_TRY(row_set(h, to, count, e, row_get(to, e) + factor * from->value[k]));
   }
   return TG_OK;
-}
-
-static bool same_orbitals(const species* a, const species* b) {
-  if (a->count != b->count) return false;
-  for (size_t i = 0; i < a->count; i++) {
-    const tg_ci_orbital *p = &a->orbitals[i], *q = &b->orbitals[i];
-    if (p->two_m != q->two_m || p->symmetry != q->symmetry) return false;
-  }
-  return true;
 }
 
 static tg_status add_pairs(tg_ci_hamiltonian* h, species* s, double factor, const species* from) {

@@ -73,6 +73,9 @@ size_t tg_ci_hamiltonian_bytes(const tg_ci_hamiltonian* h);
  * element, as of lattice models. */
 bool tg_ci_hamiltonian_is_sparse(const tg_ci_hamiltonian* h);
 
+/** Whether the elements that act on one species alone are the same bits for both, and kept in the
+ * same way. */
+bool tg_ci_hamiltonian_same_species(const tg_ci_hamiltonian* h);
 /** Whether a species has any two-body element of its own. */
 bool tg_ci_hamiltonian_has_pairs(const tg_ci_hamiltonian* h, int species);
 

@@ -8,6 +8,7 @@
 #endif
 
 #include "base/memory.h"
+#include "ci/mirror.h"
 #include "ci/table_jobs.h"
 
 void tg_ci_fly_free(tg_ci_fly* f) {
@@ -232,12 +233,21 @@ static tg_status make_species(const tg_ci_hamiltonian* h, const tg_ci_space* spa
   for (int t = 0; t < 2; t++)
     TG_TRY_GOTO(TG_ALLOCATE(f->orbitals[t] * f->orbitals[t] + 1, "operators", &useful[t]), done);
   tg_ci_fly_useful(h, space, nonzero, useful);
-  tg_ci_table_job jobs[4] = {0};
+  const size_t operators = f->orbitals[0] * f->orbitals[0];
+  const bool twins = tg_ci_mirror_strings(h, space);
+  const bool jumps = twins && memcmp(useful[0], useful[1], operators * sizeof(bool)) == 0;
+  const bool alone = twins && tg_ci_hamiltonian_same_species(h);
+  tg_ci_table_job jobs[4];
+  size_t count = 0;
   for (int t = 0; t < 2; t++) {
-    jobs[2 * t] = (tg_ci_table_job){.species = t, .useful = useful[t], .jumps = &f->jumps[t]};
-    jobs[2 * t + 1] = (tg_ci_table_job){.species = t, .nonzero = nonzero, .alone = &f->alone[t]};
+    if (t == 0 || !jumps)
+      jobs[count++] = (tg_ci_table_job){.species = t, .useful = useful[t], .jumps = &f->jumps[t]};
+    if (t == 0 || !alone)
+      jobs[count++] = (tg_ci_table_job){.species = t, .nonzero = nonzero, .alone = &f->alone[t]};
   }
-  TG_TRY_GOTO(tg_ci_table_jobs_run(h, space, threads, jobs, 4), done);
+  TG_TRY_GOTO(tg_ci_table_jobs_run(h, space, threads, jobs, count), done);
+  if (jumps) TG_TRY_GOTO(tg_ci_mirror_jumps(&f->jumps[0], space, threads, &f->jumps[1]), done);
+  if (alone) TG_TRY_GOTO(tg_ci_mirror_alone(&f->alone[0], space, threads, &f->alone[1]), done);
   for (int t = 0; t < 2; t++) f->bytes += f->jumps[t].bytes + f->alone[t].bytes;
 done:
   for (int t = 0; t < 2; t++) tg_free(useful[t]);

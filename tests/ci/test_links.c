@@ -11,6 +11,7 @@
 
 #include "ci/jumps.h"
 #include "ci/links.h"
+#include "ci/mirror.h"
 #include "ci/product_fly.h"
 #include "ci/shells.h"
 
@@ -199,11 +200,72 @@ static void threads_make_the_same(void** state) {
   unmake(&s);
 }
 
+/* B's elements become A's. */
+static void make_equal(tg_ci_hamiltonian* h) {
+  const int n = (int)tg_ci_hamiltonian_orbitals(h, 0, NULL);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      assert_int_equal(tg_ci_hamiltonian_set_one(h, 1, i, j, tg_ci_hamiltonian_one(h, 0, i, j)),
+                       TG_OK);
+      for (int k = 0; k < n; k++)
+        for (int l = 0; l < n; l++)
+          assert_int_equal(
+              tg_ci_hamiltonian_set_two(h, 1, i, j, k, l, tg_ci_hamiltonian_two(h, 0, i, j, k, l)),
+              TG_OK);
+    }
+}
+
+/* What is taken over from A is what B's own search finds. */
+static void check_mirror(setup s, bool same) {
+  tg_ci_fly f;
+  tg_ci_jumps j;
+  tg_ci_alone a;
+  const tg_ci_strings* strings = &s.space->strings[1];
+  assert_true(tg_ci_mirror_strings(s.h, s.space));
+  assert_int_equal(tg_ci_hamiltonian_same_species(s.h), same);
+  assert_int_equal(tg_ci_fly_tables(s.h, s.space, 2, false, &f), TG_OK);
+  assert_int_equal(tg_ci_jumps_make(s.h, s.space, 1, 2, &j), TG_OK);
+  assert_int_equal(tg_ci_alone_make(s.h, s.space, 1, 2, &a), TG_OK);
+  assert_int_equal(f.jumps[1].count, j.count);
+  assert_int_equal(f.jumps[1].bytes, j.bytes);
+  assert_int_equal(f.alone[1].count, a.count);
+  assert_int_equal(f.alone[1].bytes, a.bytes);
+  assert_memory_equal(f.jumps[1].channel_begin, j.channel_begin,
+                      (j.channel_count + 1) * sizeof *j.channel_begin);
+  assert_memory_equal(f.jumps[1].operators, j.operators,
+                      j.channel_begin[j.channel_count] * sizeof *j.operators);
+  assert_memory_equal(f.alone[1].diagonal, a.diagonal, strings->count * sizeof *a.diagonal);
+  for (size_t c = 0; c < strings->class_count; c++) {
+    same_targets(&f.jumps[1].targets[c], &j.targets[c], (size_t)strings->classes[c].count);
+    same_targets(&f.alone[1].targets[c], &a.targets[c], (size_t)strings->classes[c].count);
+  }
+  tg_ci_alone_free(&a);
+  tg_ci_jumps_free(&j);
+  tg_ci_fly_free(&f);
+}
+
+static size_t shell_oscillator_2(tg_ci_orbital* o) { return shell_oscillator(o, 2); }
+
+static void second_species_as_the_first(void** state) {
+  (void)state;
+  setup s = make(shell_oscillator_2, 3, 4); /* both parities, and weights */
+  assert_true(s.space->strings[0].heaviest > 0);
+  check_mirror(s, false);
+  make_equal(s.h);
+  check_mirror(s, true);
+  unmake(&s);
+  s = make(shell_sd, 4, -1);
+  make_equal(s.h);
+  check_mirror(s, true);
+  unmake(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_of_some_hundred),
       cmocka_unit_test(many_orbitals_with_weights),
       cmocka_unit_test(threads_make_the_same),
+      cmocka_unit_test(second_species_as_the_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
