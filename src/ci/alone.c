@@ -183,7 +183,7 @@ tg_status tg_ci_alone_sample(const tg_ci_hamiltonian* h, const tg_ci_space* spac
   status = tg_ci_sample_take(&found, sampled, c->count, out);
 done:
   search_end(&f);
-  tg_free(found.list);
+  tg_ci_connections_free(&found);
   return status;
 }
 

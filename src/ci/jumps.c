@@ -139,7 +139,7 @@ tg_status tg_ci_jumps_sample(const tg_ci_hamiltonian* h, const tg_ci_space* spac
     TG_TRY_GOTO(jumps_to(s, orbitals, species, &j, useful, c->begin + i, c, source, &found), done);
   status = tg_ci_sample_take(&found, sampled, c->count, out);
 done:
-  tg_free(found.list);
+  tg_ci_connections_free(&found);
   tg_free(source);
   return status;
 }

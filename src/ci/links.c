@@ -179,19 +179,19 @@ static tg_status target_allocate(size_t links, size_t rows, size_t count, bool j
                                  tg_ci_target* out, size_t* bytes) {
   TG_TRY(TG_ALLOCATE(links, "links", &out->links));
   TG_TRY(TG_ALLOCATE(links * (rows + 1), "rows of links", &out->begin));
-  TG_TRY(TG_ALLOCATE(count, "jumps", &out->from));
+  TG_TRY(TG_ALLOCATE_UNTOUCHED(count, "jumps", &out->from));
   if (jumps)
-    TG_TRY(TG_ALLOCATE(count, "jumps", &out->code));
+    TG_TRY(TG_ALLOCATE_UNTOUCHED(count, "jumps", &out->code));
   else
-    TG_TRY(TG_ALLOCATE(count, "matrix elements of one species", &out->value));
+    TG_TRY(TG_ALLOCATE_UNTOUCHED(count, "matrix elements of one species", &out->value));
   *bytes += links * (sizeof *out->links + (rows + 1) * sizeof *out->begin) +
             count * (sizeof *out->from + (jumps ? sizeof *out->code : sizeof *out->value));
   return TG_OK;
 }
 
-/* Counting sort by link and row, as c is in the order of rows. number: [c->count] of links. */
-static void distribute(const tg_ci_connections* c, const uint32_t* number, size_t rows,
-                       tg_ci_target* out) {
+/* Counting sort by link and row, as c is in the order of rows. */
+static void distribute(const tg_ci_connections* c, size_t rows, tg_ci_target* out) {
+  const uint32_t* number = c->number;
   for (size_t e = 0; e < c->count; e++) {
     tg_ci_link* link = &out->links[number[e]];
     link->count++;
@@ -216,6 +216,12 @@ static void distribute(const tg_ci_connections* c, const uint32_t* number, size_
   }
 }
 
+void tg_ci_connections_free(tg_ci_connections* c) {
+  TG_FREE(c->list);
+  TG_FREE(c->number);
+  *c = (tg_ci_connections){0};
+}
+
 size_t tg_ci_sample_step(size_t rows) {
   enum { LEAST = 4, SHARE = 64, MOST = 32 };
   const size_t wanted = rows / SHARE < MOST - LEAST ? LEAST + rows / SHARE : MOST;
@@ -233,27 +239,26 @@ tg_status tg_ci_sample_take(const tg_ci_connections* c, size_t sampled, size_t r
   return status;
 }
 
-tg_status tg_ci_target_make(const tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
+tg_status tg_ci_target_make(tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
                             size_t* bytes) {
   tg_status status = TG_OK;
   keys k = {0};
-  uint32_t* number = NULL;
   if (c->count > UINT32_MAX)
     return tg_fail(TG_ERR_MACHINE, "more than %u jumps to one class of strings; truncate the space",
                    UINT32_MAX);
   TG_TRY_GOTO(keys_find(c, &k), done);
-  TG_TRY_GOTO(TG_ALLOCATE(c->count, "jumps", &number), done);
-  for (size_t e = 0; e < c->count; e++) number[e] = k.table[place_of(&k, key_of(&c->list[e]))] - 1;
+  TG_TRY_GOTO(TG_RESERVE(c->count, "jumps", &c->number, &c->number_room), done);
+  for (size_t e = 0; e < c->count; e++)
+    c->number[e] = k.table[place_of(&k, key_of(&c->list[e]))] - 1;
   TG_TRY_GOTO(target_allocate(k.count, rows, c->count, jumps, out, bytes), done);
   for (size_t l = 0; l < k.count; l++)
     out->links[l] = (tg_ci_link){.channel = (uint32_t)(k.list[l] >> 32),
                                  .source = (uint32_t)k.list[l],
                                  .rows = l * (rows + 1)};
   out->link_count = k.count;
-  distribute(c, number, rows, out);
+  distribute(c, rows, out);
   status = sort_rows(out, rows);
 done:
-  TG_FREE(number);
   TG_FREE(k.list);
   TG_FREE(k.table);
   return status;

@@ -17,9 +17,12 @@ typedef struct tg_ci_connection {
 typedef struct tg_ci_connections {
   tg_ci_connection* list;
   size_t count, room;
-  size_t rows; /* of the target class; 0: not known */
+  size_t rows;      /* of the target class; 0: not known */
+  uint32_t* number; /* tg_ci_target_make's: of each one's link */
+  size_t number_room;
 } tg_ci_connections;
 
+void tg_ci_connections_free(tg_ci_connections* c);
 tg_status tg_ci_connect(tg_ci_connections* c, tg_ci_connection connection);
 
 /** What a few rows of a class tell of all of them. */
@@ -41,7 +44,7 @@ tg_status tg_ci_jumps_sample(const tg_ci_hamiltonian* h, const tg_ci_space* spac
 
 /** Sorts them into a target's links, begin, from and code (where jumps) or value. rows: strings of
  * the target class. *bytes grows by what the target takes. */
-tg_status tg_ci_target_make(const tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
+tg_status tg_ci_target_make(tg_ci_connections* c, size_t rows, bool jumps, tg_ci_target* out,
                             size_t* bytes);
 void tg_ci_targets_free(tg_ci_target* targets, size_t count);
 

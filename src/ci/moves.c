@@ -101,7 +101,7 @@ static tg_status class_moves(const tg_ci_strings* final, const tg_ci_strings* in
   }
   status = tg_ci_target_make(&s.found, c->count, true, out, &bytes);
 done:
-  tg_free(s.found.list);
+  tg_ci_connections_free(&s.found);
   tg_free(s.source);
   return status;
 }

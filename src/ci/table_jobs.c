@@ -51,7 +51,7 @@ static tg_status connect_all(const tg_ci_hamiltonian* h, const tg_ci_space* spac
         mine = job->jumps ? tg_ci_jumps_class(h, space, job, p->class, &found, &p->bytes)
                           : tg_ci_alone_class(h, space, job, p->class, &found, &p->bytes);
     }
-    tg_free(found.list);
+    tg_ci_connections_free(&found);
     if (mine != TG_OK) {
 #pragma omp critical(tg_ci_table_jobs)
       status = mine;
