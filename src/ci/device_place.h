@@ -24,6 +24,10 @@ void tg_ci_device_place_close(tg_ci_device_place** place);
 tg_status tg_ci_device_place_settle(const tg_ci_device_place* place);
 const tg_ci_queue* tg_ci_device_place_queue(const tg_ci_device_place* place);
 
+/** Lets GPUs 0 ... gpus - 1 of this process reach each other's memory, as places do that are opened
+ * later, which then take less time. TG_ERR_MACHINE where one does not. */
+tg_status tg_ci_device_places_meet(int gpus);
+
 /** A stream of a GPU that waits for no other, without a place. */
 tg_status tg_ci_device_stream_make(int device, void** out);
 /** Null-safe; after all that is queued there. */

@@ -248,6 +248,7 @@ static tg_status make_species(const tg_ci_hamiltonian* h, const tg_ci_space* spa
   TG_TRY_GOTO(tg_ci_table_jobs_run(h, space, threads, jobs, count), done);
   if (jumps) TG_TRY_GOTO(tg_ci_mirror_jumps(&f->jumps[0], space, threads, &f->jumps[1]), done);
   if (alone) TG_TRY_GOTO(tg_ci_mirror_alone(&f->alone[0], space, threads, &f->alone[1]), done);
+  f->twins = alone;
   for (int t = 0; t < 2; t++) f->bytes += f->jumps[t].bytes + f->alone[t].bytes;
 done:
   for (int t = 0; t < 2; t++) tg_free(useful[t]);

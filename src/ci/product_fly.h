@@ -61,6 +61,7 @@ typedef struct tg_ci_fly {
   tg_ci_fields fields[2]; /* on jumps of A by the particles of B, and the other way round */
   double* still;          /* [orbitals of A, orbitals of B]: w(pp,qq) */
   size_t orbitals[2];
+  bool twins;          /* alone[1] is a copy of alone[0] */
   double* diagonal;    /* [dimension] */
   double* elements;    /* [blocks]: matrix elements of the block's rows, the diagonal included */
   uint64_t lane_pairs; /* those done for many jumps of an operator together */

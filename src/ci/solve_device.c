@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "ci/device_exchange.h"
+#include "ci/device_place.h"
 #include "ci/slices.h"
 #include "ci/states_room.h"
 #include "device/device.h"
@@ -62,6 +63,7 @@ tg_status tg_ci_device_room_share(int device, int gpus, const tg_ci_pes* pes,
     set_room(one.free, sharers, &one);
     if (g == 0 || one.usable < out->usable) *out = one;
   }
+  if (gpus > 1) TG_TRY(tg_ci_device_places_meet(gpus));
   out->device = gpus > 1 ? 0 : device;
   out->gpus = gpus;
   out->pes = pes->count;

@@ -174,6 +174,7 @@ static size_t field_sum_count(const tg_ci_fly* f) {
 /* What is made for the device on the host. */
 typedef struct sources {
   tg_fly_work work;
+  bool twins; /* strips[1] are those of A, and not made again */
   tg_ci_sheets sheets;
   tg_ci_steps steps;
   tg_ci_sheet_pairs pairs;
@@ -208,6 +209,10 @@ static void place_large(room* r, const sources* s, tg_fly_view* v) {
   move(r, &v->sheet_pairs.pairs, s->pairs.pairs, s->pairs.count);
   for (int t = 0; t < 2; t++) {
     const tg_ci_strips* from = &s->strips[t];
+    if (t == 1 && s->twins) {
+      v->strips[t] = v->strips[0];
+      break;
+    }
     v->strips[t] = *from;
     move(r, &v->strips[t].link_begin, from->link_begin, from->class_count + 1);
     move(r, &v->strips[t].links, from->links, from->link_count);
@@ -314,6 +319,12 @@ uint64_t tg_ci_device_fly_bytes(const tg_ci_fly* f) {
   return bytes + f->orbitals[0] * f->orbitals[1] * sizeof(double);
 }
 
+/* Whether the strips of both species are the same. */
+static bool same_strips(const tg_ci_fly* from, const tg_fly_work* work) {
+  const bool *a = work->large_class[0].get(), *b = work->large_class[1].get();
+  return from->twins && std::equal(a, a + from->space->strings[0].class_count, b);
+}
+
 static tg_status make_sources(const tg_ci_fly* from, const tg_ci_device_rows* rows,
                               int multiprocessors, bool tiles, sources* s) {
   tg_fly_work* work = &s->work;
@@ -322,7 +333,8 @@ static tg_status make_sources(const tg_ci_fly* from, const tg_ci_device_rows* ro
   TG_TRY(tg_ci_sheets_make(from, work->large_class[1].get(), threads, &s->sheets));
   TG_TRY(tg_ci_steps_make(from, work->large_class[0].get(), &s->steps));
   TG_TRY(tg_ci_sheet_pairs_make(from, &s->sheets, work->large.get(), &s->pairs));
-  for (int t = 0; t < 2; t++)
+  s->twins = same_strips(from, work);
+  for (int t = 0; t < (s->twins ? 1 : 2); t++)
     TG_TRY(tg_ci_strips_make(from, t, work->large_class[t].get(), threads, &s->strips[t]));
   tg_fly_work_list(from, rows, &s->sheets, multiprocessors, work);
   return TG_OK;

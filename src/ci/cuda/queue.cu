@@ -201,6 +201,13 @@ const tg_ci_queue* tg_ci_device_place_queue(const tg_ci_device_place* place) {
   return &place->queue;
 }
 
+tg_status tg_ci_device_places_meet(int gpus) {
+  tg_cards cards;
+  TG_TRY(tg_cards_open(gpus, gpus, &cards));
+  tg_cards_close(&cards);
+  return TG_OK;
+}
+
 tg_status tg_ci_device_stream_make(int device, void** out) {
   cudaStream_t stream = nullptr;
   *out = nullptr;

@@ -30,6 +30,11 @@ const tg_ci_queue* tg_ci_device_place_queue(const tg_ci_device_place* place) {
   return NULL;
 }
 
+tg_status tg_ci_device_places_meet(int gpus) {
+  (void)gpus;
+  return missing();
+}
+
 tg_status tg_ci_device_stream_make(int device, void** out) {
   (void)device, (void)out;
   return missing();

@@ -24,7 +24,7 @@ constexpr int MOST_BLOCKS = 2112;
 constexpr int PART = 1024; /* columns that a launch of subtract takes: coefficients are shared */
 constexpr int SHARED = 200 * 1024; /* bytes of a tile of rows, at most */
 constexpr size_t UP = 1 << 17;     /* numbers that may go up between two waits */
-constexpr size_t FEW_UP = 1 << 13; /* the same for a few columns: large pinned memory takes a ms */
+constexpr size_t FEW_UP = 1 << 13; /* the same of a small basis: large pinned memory takes a ms */
 
 struct state {
   int device;
@@ -82,7 +82,8 @@ size_t partial_for(int most, int segments) { return STEP * ((size_t)most + 64) *
 /* At least what `subtract` sends at once. */
 size_t room_up_for(int most) {
   static_assert(FEW_UP >= STEP * PART, "coefficients of a launch of subtract");
-  return most <= 8 ? FEW_UP : UP;
+  const size_t matrix = (size_t)most * ((size_t)most + 4);
+  return matrix <= FEW_UP ? FEW_UP : UP;
 }
 
 void close(tg_rows* rows) {
