@@ -7,12 +7,16 @@
 #endif
 
 #include "base/memory.h"
+#include "ci/device_fly.h"
 #include "ci/device_place.h"
 
 enum { FEWEST_THREADS = 4 };
 
 /* Where tables take less than a millisecond, or so much memory that the solve should have it. */
 static const uint64_t least_bytes = 1 << 16, most_bytes = 128 << 20;
+
+/* On a GPU, of an operator: a part of what is kept free there for the driver (solve_device.c). */
+static const uint64_t most_there = 64 << 20;
 
 struct tg_ci_label_tables {
   const tg_ci_problem* problem;
@@ -42,6 +46,7 @@ static uint64_t bytes_of(const tg_ci_problem* problem, const tg_ci_space* space,
 
 /* The operator on its GPU: `number` among the labels there are. */
 static tg_status make_operator(tg_ci_label_tables* t, int k, int number) {
+  if (tg_ci_device_fly_bytes(&t->fly[k]) > most_there) return TG_OK;
   tg_ci_device_operator_params params = {
       .few = true, .threads = t->place.threads, .memory = UINT64_MAX, .fly = &t->fly[k]};
   t->device[k] = t->place.gpus > 1 ? number % t->place.gpus : t->place.device;
