@@ -12,8 +12,15 @@
 
 enum { FEWEST_THREADS = 4 };
 
-/* Where tables take less than a millisecond, or so much memory that the solve should have it. */
-static const uint64_t least_bytes = 1 << 16, most_bytes = 128 << 20;
+/* Where tables take less than a millisecond. */
+static const uint64_t least_bytes = 1 << 16;
+
+/* So much memory should be left to the solve. */
+static uint64_t most_bytes(void) {
+  enum { SHARE = 32 };
+  const uint64_t free = tg_memory_free();
+  return free == UINT64_MAX ? 128 << 20 : free / SHARE;
+}
 
 /* On a GPU, of an operator: a part of what is kept free there for the driver (solve_device.c). */
 static const uint64_t most_there = 64 << 20;
@@ -63,7 +70,7 @@ static void* make_all(void* context) {
   const tg_ci_device_operator_params params = {
       .few = true, .threads = threads, .memory = UINT64_MAX};
   const uint64_t bytes = bytes_of(t->problem, t->space, threads);
-  if (bytes < least_bytes || bytes > most_bytes) return NULL;
+  if (bytes < least_bytes || bytes > most_bytes()) return NULL;
 #ifdef _OPENMP
   omp_set_num_threads(threads); /* of this thread's regions */
 #endif
