@@ -44,12 +44,12 @@ static tg_status choose_grid(tg_device_md* md, const tg_device_md_params* p) {
   }
   const long long most = std::min(TG_MD_DOMAINS * md->card_count, (int)TG_MD_MOST_DOMAINS);
   if (domains > most || domains % md->card_count != 0)
-    return tg_fail(TG_ERR_INPUT,
-                   "%u x %u x %u domains on %d GPU%s: %s%d to %lld were expected; give --pe another "
-                   "number",
-                   g->count[0], g->count[1], g->count[2], md->card_count,
-                   md->card_count == 1 ? "" : "s",
-                   md->card_count == 1 ? "" : "multiples of their number, ", md->card_count, most);
+    return tg_fail(
+        TG_ERR_INPUT,
+        "%u x %u x %u domains on %d GPU%s: %s%d to %lld were expected; give --pe another "
+        "number",
+        g->count[0], g->count[1], g->count[2], md->card_count, md->card_count == 1 ? "" : "s",
+        md->card_count == 1 ? "" : "multiples of their number, ", md->card_count, most);
   g->domains = (uint32_t)domains;
   md->domain_count = (int)(domains / md->card_count);
   g->first = (uint32_t)(md->card * md->domain_count);
