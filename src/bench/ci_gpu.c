@@ -184,6 +184,9 @@ tg_status tg_bench_ci_gpu(const tg_bench_ci_case* what, const tg_bench_ci_gpu_pa
   numbers.neutrons = what->neutrons;
   numbers.nmax = what->nmax;
   numbers.irrep = what->irrep;
+  numbers.frozen = params->frozen;
+  numbers.active = params->active;
+  numbers.excitations = params->excitations;
   TG_TRY(tg_ci_input_read(&source, 1, &input));
   TG_TRY_GOTO(tg_ci_problem_make(&input, &numbers, &problem), done);
   TG_TRY_GOTO(measure_products(&problem, params, &result), done);

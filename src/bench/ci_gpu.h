@@ -25,7 +25,9 @@ typedef struct tg_bench_ci_gpu_params {
   int gpus;    /* that share the states, the first ones; 1: `device` alone */
   int repeats; /* 1 ... TG_BENCH_CI_REPEATS */
   tg_ci_storage storage;
-  bool solve; /* false: products alone */
+  const char *frozen, *active; /* as of tg_ci_problem_params; NULL: none */
+  int excitations;             /* TG_CI_UNSET: no limit */
+  bool solve;                  /* false: products alone */
 } tg_bench_ci_gpu_params;
 
 typedef struct tg_bench_ci_gpu_result {

@@ -138,7 +138,18 @@ static tg_status choose_stored(const tg_ci_fly* fly, const tg_ci_device_operator
       gb(needed), gb(params->memory), gb(params->fewest), gb(needed - params->fewest));
 }
 
-/* Bytes, and the choice that follows from them. */
+/* By the model, of this PE's rows. One without rows has no reason to prefer anything. */
+static bool fly_is_faster(const tg_ci_fly* fly, const tg_ci_device_operator_params* params,
+                          tg_ci_device_operator_facts* f) {
+  const uint64_t first = params->rows ? params->rows->first : 0;
+  const uint64_t end = params->rows ? params->rows->end : f->host.dimension;
+  tg_ci_storage_count(fly, first, end, &f->work);
+  f->times =
+      tg_ci_storage_estimate(&f->work, params->width > 0 ? params->width : 1, params->products);
+  return end > first && tg_ci_storage_prefers_fly(&f->times);
+}
+
+/* Bytes, times, and the choice that follows from them. */
 static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                         const tg_ci_device_operator_params* params,
                         tg_ci_device_operator_facts* f) {
@@ -149,9 +160,11 @@ static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                                    .tables = fly->bytes - fly->space->dimension * sizeof(double)};
   if (by_acc(params)) return choose_stored(fly, params, f);
   f->fly_bytes = tg_ci_device_fly_bytes(fly);
+  bool faster = true;
   if (!fly->few) {
     const tg_ci_device_stored_params matrix = stored_params(h, fly, params);
     f->stored_bytes = tg_ci_device_stored_bytes(&matrix, &f->making_bytes);
+    faster = fly_is_faster(fly, params, f);
   }
   tg_ci_storage* storage = &f->host.storage;
   const uint64_t matrix = f->stored_bytes + f->making_bytes;
@@ -159,7 +172,9 @@ static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
   if (fly->few)
     *storage = TG_CI_STORAGE_FLY;
   else if (*storage == TG_CI_STORAGE_AUTO)
-    *storage = fits ? TG_CI_STORAGE_STORED : TG_CI_STORAGE_FLY;
+    *storage = fits && !(faster && params->usual + f->fly_bytes <= params->memory)
+                   ? TG_CI_STORAGE_STORED
+                   : TG_CI_STORAGE_FLY;
   const uint64_t needed =
       params->fewest + (*storage == TG_CI_STORAGE_STORED ? matrix : f->fly_bytes);
   return needed <= params->memory ? TG_OK : no_room(params, f);

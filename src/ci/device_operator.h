@@ -6,15 +6,16 @@
  * (ci/device_fly.h). Both give the same vector up to rounding, and each the same bits every time.
  * Tables of the strings are made on the host; nothing here has the size of the space there.
  *
- * Auto takes stored where the matrix fits beside the vectors that the eigen-solver usually has:
- * reading 4 to 10 bytes takes a GPU less time than forming an element. Where it does not, elements
- * are computed on the fly. */
+ * Auto takes what a model of both times (ci/storage_model.h) says is the faster one for all
+ * products together, the matrix's making included; on the fly where the matrix does not fit beside
+ * the vectors that the eigen-solver usually has. */
 #ifndef TG_CI_DEVICE_OPERATOR_H
 #define TG_CI_DEVICE_OPERATOR_H
 
 #include "ci/device_rows.h"
 #include "ci/operator.h"
 #include "ci/product_fly.h"
+#include "ci/storage_model.h"
 #include "eigen/vectors.h"
 
 typedef struct tg_ci_device_operator tg_ci_device_operator;
@@ -29,6 +30,8 @@ typedef struct tg_ci_device_operator_params {
   uint64_t usual;       /* and of those that are wanted */
   uint64_t host_memory; /* bytes of the host that the tables may take; 0: 80 % of what is free */
   int threads;          /* of the host; 0: all of OpenMP's */
+  int width;            /* vectors multiplied at once, for the model of auto; 0: one */
+  double products;      /* and about how many in all; 0: their number is not known */
   bool few;             /* most elements are zero, as of J^2; always on the fly */
   const tg_ci_device_rows* rows; /* of y that are made; NULL: all */
   const tg_ci_fly* fly;          /* the tables, which several share; NULL: makes them */
@@ -42,6 +45,8 @@ typedef struct tg_ci_device_operator_facts {
   uint64_t making_bytes;     /* that making the matrix takes besides, for a while */
   uint64_t product_bytes;    /* of the matrix, that a product reads; 0 for fly */
   uint64_t stored_elements;  /* off the diagonal; 0 for fly */
+  tg_ci_storage_work work;   /* counted for the model; zero where nothing could be stored */
+  tg_ci_storage_times times; /* by the model */
   double tables_s, device_s; /* seconds: the host's tables; what is made on the device */
 } tg_ci_device_operator_facts;
 

@@ -184,7 +184,10 @@ tg_status tg_ci_device_share_operators(const tg_ci_device_share* s,
     out->stored_elements += f->stored_elements;
     out->host.stored += f->host.stored;
     /* one without rows has made nothing */
-    if (out->host.dimension == 0) out->host = f->host;
+    if (out->host.dimension == 0) {
+      out->host = f->host;
+      out->times = f->times;
+    }
   }
 done:
   tg_free(all);

@@ -10,6 +10,7 @@
 #include "ci/operator.h"
 #include "ci/problem.h"
 #include "ci/share.h"
+#include "ci/storage_model.h"
 #include "eigen/eigen.h"
 
 /** Where products and vectors are. */
@@ -66,8 +67,10 @@ typedef struct tg_ci_device_need {
   uint64_t matrix; /* if stored, at most; what it takes where it was made. 0: out of the question */
   uint64_t making; /* what making the matrix takes besides */
   uint64_t product; /* of the matrix, that a product reads; 0: not stored */
-  double tables_s;  /* making the tables of strings, on the host */
-  double device_s;  /* getting them, or the matrix, onto the device */
+  bool asked;       /* --storage said what becomes of the elements; false: times did, or room */
+  tg_ci_storage_times times; /* by the model; zero where nothing could be stored */
+  double tables_s;           /* making the tables of strings, on the host */
+  double device_s;           /* getting them, or the matrix, onto the device */
 } tg_ci_device_need;
 
 /** What a sector needs. */

@@ -244,16 +244,23 @@ static tg_status flatten_channels(const tg_ci_fly* f, tg_ci_flat* out) {
   return TG_OK;
 }
 
-static tg_status flatten_rows(const tg_ci_fly* f, tg_ci_flat* out) {
+static size_t count_rows(const tg_ci_fly* f) {
   const tg_ci_jumps *a = &f->jumps[0], *b = &f->jumps[1];
-  out->operator_count = a->channel_begin[a->channel_count];
-  TG_TRY(TG_ALLOCATE(out->operator_count, "operators", &out->row_begin));
+  size_t count = 0;
   for (size_t c = 0; c < a->channel_count; c++) {
     const size_t of_b = b->channel_begin[c + 1] - b->channel_begin[c];
-    if (of_b > out->row_count) out->row_count = of_b; /* the row of zeros */
+    if (of_b > count) count = of_b; /* the row of zeros */
     for (size_t o = a->channel_begin[c]; o < a->channel_begin[c + 1]; o++)
-      if (f->row_begin[o] + of_b > out->row_count) out->row_count = f->row_begin[o] + of_b;
+      if (f->row_begin[o] + of_b > count) count = f->row_begin[o] + of_b;
   }
+  return count;
+}
+
+static tg_status flatten_rows(const tg_ci_fly* f, tg_ci_flat* out) {
+  const tg_ci_jumps* a = &f->jumps[0];
+  out->operator_count = a->channel_begin[a->channel_count];
+  TG_TRY(TG_ALLOCATE(out->operator_count, "operators", &out->row_begin));
+  out->row_count = count_rows(f);
   if (out->row_count >= UINT32_MAX)
     return tg_fail(TG_ERR_MACHINE, "too many two-body elements for a stored matrix on a GPU");
   for (size_t o = 0; o < out->operator_count; o++) out->row_begin[o] = (uint32_t)f->row_begin[o];
@@ -283,10 +290,8 @@ failed:
 }
 
 bool tg_ci_flat_may_code(const tg_ci_fly* f) {
-  tg_ci_flat flat = {0};
-  const bool may = flatten_rows(f, &flat) == TG_OK && tg_ci_flat_few_values(&flat);
-  tg_ci_flat_free(&flat);
-  return may;
+  const tg_ci_flat flat = {.row_count = count_rows(f), .rows = f->rows}; /* nothing is copied */
+  return flat.row_count < UINT32_MAX && tg_ci_flat_few_values(&flat);
 }
 
 /* Entries to a class that come from classes with which the other one makes a block. */

@@ -19,7 +19,8 @@ enum { MOST_GPUS = 4, MOST_ROWS = 2 * MOST_GPUS * TG_CLI_BENCH_CI_CASES };
 typedef struct fields {
   tg_cli_list cases;
   const char *interaction, *data, *storage, *backend, *plot, *json_file, *gpus;
-  int protons, neutrons, nmax, states;
+  const char *frozen, *active;
+  int protons, neutrons, nmax, irrep, excitations, states;
   int threads, repeats, device;
   int gpu_count[MOST_GPUS], gpu_counts; /* what gpus says */
   bool products, json;
@@ -31,12 +32,19 @@ static const tg_cli_option options[] = {
      "24Mg to 48Cr, whose input is there)",
      false},
     {"interaction", 'i', TG_CLI_TEXT, offsetof(fields, interaction), "FILE",
-     "input of the one case that is named, or of --protons and --neutrons; builtin:NAME, too",
-     false},
+     "input of the one case that is named, or of one's own; builtin:NAME, too", false},
     {"protons", 0, TG_CLI_INT, offsetof(fields, protons), "N",
      "a case of one's own: protons outside the core", false},
     {"neutrons", 0, TG_CLI_INT, offsetof(fields, neutrons), "N", "and neutrons", false},
     {"nmax", 0, TG_CLI_INT, offsetof(fields, nmax), "N", "and most oscillator quanta", false},
+    {"irrep", 0, TG_CLI_INT, offsetof(fields, irrep), "N",
+     "a case of one's own: a molecule's states of this irrep", false},
+    {"frozen", 0, TG_CLI_TEXT, offsetof(fields, frozen), "LIST", "and orbitals that are full",
+     false},
+    {"active", 0, TG_CLI_TEXT, offsetof(fields, active), "E,N", "and electrons in orbitals above",
+     false},
+    {"excitations", 0, TG_CLI_INT, offsetof(fields, excitations), "N",
+     "of one's own, either kind: most particles above the lowest configuration", false},
     {"states", 'n', TG_CLI_INT, offsetof(fields, states), "N", "and lowest states (default 10)",
      false},
     {"data", 0, TG_CLI_TEXT, offsetof(fields, data), "FOLDER",
@@ -201,6 +209,26 @@ static void json_solve(tg_json* json, const tg_bench_ci_gpu_result* r) {
   tg_json_bool(json, "complete", r->complete);
 }
 
+/* By the model of --storage auto (ci/storage_model.h), of which a GPU's rates can be found by this.
+ */
+static double estimate_of(const tg_bench_ci_gpu_result* r, int w) {
+  const int width = tg_bench_ci_widths[w];
+  const tg_ci_storage_times t = tg_ci_storage_estimate(&r->facts.work, width, 0);
+  return width * (r->facts.host.storage == TG_CI_STORAGE_STORED ? t.stored_s : t.fly_s);
+}
+
+static void json_work(tg_json* json, const tg_ci_storage_work* work) {
+  static const char* const names[TG_CI_TERMS] = {
+      [TG_CI_TERM_TABLES] = "table_bytes", [TG_CI_TERM_CODED] = "coded",
+      [TG_CI_TERM_VALUED] = "valued",      [TG_CI_TERM_ROWS] = "rows",
+      [TG_CI_TERM_MEETINGS] = "meetings",  [TG_CI_TERM_TENSOR] = "tensor",
+      [TG_CI_TERM_JUMPS] = "jumps",        [TG_CI_TERM_ALONE] = "alone",
+      [TG_CI_TERM_SMALL] = "small",        [TG_CI_TERM_LONGEST] = "longest"};
+  tg_json_open_object(json, "work");
+  for (int t = 0; t < TG_CI_TERMS; t++) tg_json_double(json, names[t], work->count[t]);
+  tg_json_close_object(json);
+}
+
 static void json_row(FILE* out, const tg_cli_bench_ci_row* row) {
   const tg_bench_ci_gpu_result* r = &row->result;
   tg_json json = line_of(out, "case");
@@ -216,6 +244,7 @@ static void json_row(FILE* out, const tg_cli_bench_ci_row* row) {
   tg_json_double(&json, "matrix_bytes", (double)r->facts.stored_bytes);
   tg_json_double(&json, "table_bytes", (double)r->facts.fly_bytes);
   tg_json_double(&json, "product_bytes", (double)r->facts.product_bytes);
+  json_work(&json, &r->facts.work);
   tg_json_open_array(&json, "widths");
   for (int w = 0; w < TG_BENCH_CI_WIDTHS && r->product_s[w] > 0; w++) {
     tg_json_open_object(&json, NULL);
@@ -223,6 +252,7 @@ static void json_row(FILE* out, const tg_cli_bench_ci_row* row) {
     tg_json_double(&json, "product_s", r->product_s[w]);
     if (r->gpus > 1) tg_json_double(&json, "exchange_s", r->exchange_s[w]);
     tg_json_double(&json, "floor_s", r->floor_s[w]);
+    tg_json_double(&json, "estimated_s", estimate_of(r, w));
     tg_json_double(&json, "elements_per_s", 1e9 * rate_of(r, w));
     tg_json_close_object(&json);
   }
@@ -257,8 +287,12 @@ static tg_status read_gpus(fields* f) {
   }
 }
 
+static bool is_own(const fields* f) {
+  return f->protons != TG_CI_UNSET || f->neutrons != TG_CI_UNSET || f->irrep != TG_CI_UNSET;
+}
+
 static tg_status check(const fields* f) {
-  const bool own = f->protons != TG_CI_UNSET || f->neutrons != TG_CI_UNSET;
+  const bool own = is_own(f);
   if (strcmp(f->backend, "cuda") != 0)
     return tg_fail(TG_ERR_INPUT, "--backend omp: throng bench ci-cpu measures the processors");
   if (f->threads < 1)
@@ -268,10 +302,13 @@ static tg_status check(const fields* f) {
                    TG_BENCH_CI_REPEATS);
   if (own && (f->cases.count || !f->interaction))
     return tg_fail(TG_ERR_INPUT,
-                   "--protons and --neutrons are a case of one's own: they go with --interaction, "
-                   "without --case");
-  if (!own && (f->nmax != TG_CI_UNSET || f->states != 10))
-    return tg_fail(TG_ERR_INPUT, "--nmax and --states go with --protons and --neutrons");
+                   "--protons and --neutrons, or --irrep, are a case of one's own: they go with "
+                   "--interaction, without --case");
+  if (!own && (f->nmax != TG_CI_UNSET || f->states != 10 || f->excitations != TG_CI_UNSET ||
+               f->frozen || f->active))
+    return tg_fail(TG_ERR_INPUT,
+                   "--nmax, --excitations, --frozen, --active and --states go with --protons and "
+                   "--neutrons, or with --irrep");
   if (f->plot && f->products)
     return tg_fail(TG_ERR_INPUT, "--plot draws whole solves: leave --products out");
   if (f->plot && f->gpu_counts > 1)
@@ -281,14 +318,13 @@ static tg_status check(const fields* f) {
 }
 
 static tg_status choose(const fields* f, tg_bench_ci_case* own, tg_cli_bench_ci_selection* out) {
-  if (f->protons == TG_CI_UNSET && f->neutrons == TG_CI_UNSET)
-    return tg_cli_bench_ci_choose(&f->cases, f->interaction, f->data, true, out);
+  if (!is_own(f)) return tg_cli_bench_ci_choose(&f->cases, f->interaction, f->data, true, out);
   *own = (tg_bench_ci_case){.name = "own",
                             .what = f->interaction,
                             .protons = f->protons,
                             .neutrons = f->neutrons,
                             .nmax = f->nmax,
-                            .irrep = TG_CI_UNSET,
+                            .irrep = f->irrep,
                             .states = f->states,
                             .length = TG_BENCH_CI_MINUTES,
                             .lowest = NAN};
@@ -310,6 +346,9 @@ static tg_status measure_one(const fields* f, const tg_bench_ci_case* what, cons
                                     .threads = f->threads,
                                     .repeats = f->repeats,
                                     .storage = storage,
+                                    .frozen = f->frozen,
+                                    .active = f->active,
+                                    .excitations = f->excitations,
                                     .solve = !f->products};
   row->what = what;
   const tg_status status = tg_bench_ci_gpu(what, &p, &row->result);
@@ -363,6 +402,8 @@ static tg_status run(int argc, char** argv) {
               .protons = TG_CI_UNSET,
               .neutrons = TG_CI_UNSET,
               .nmax = TG_CI_UNSET,
+              .irrep = TG_CI_UNSET,
+              .excitations = TG_CI_UNSET,
               .states = 10,
               .threads = tg_cli_machine_query().usable_threads,
               .repeats = 5};
@@ -395,6 +436,7 @@ static const tg_cli_example examples[] = {
     {"throng bench ci --case 28Si --storage stored --json", "one case, for a script"},
     {"throng bench ci -i builtin:usdb --protons 5 --neutrons 5 --products",
      "products of another nucleus"},
+    {"throng bench ci -i n2.fcidump --irrep 1 --frozen 2 --products", "and of another molecule"},
     {"throng bench ci --case 48Cr --gpus 1,2", "how much faster two GPUs are than one"},
     {NULL, NULL},
 };

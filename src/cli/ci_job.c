@@ -235,6 +235,26 @@ void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size) {
              1e-6 * (double)g->making);
 }
 
+void tg_cli_ci_describe_storage(const tg_ci_need* need, char* out, size_t size) {
+  const tg_ci_device_need* g = &need->gpu;
+  const tg_ci_storage_times* t = &g->times;
+  const bool fly = need->facts.storage == TG_CI_STORAGE_FLY;
+  const char* why = "";
+  *out = 0;
+  if (!(t->fly_s > 0) || need->facts.storage == TG_CI_STORAGE_MIXED) return;
+  if (g->asked)
+    why = ", as asked";
+  else if (fly && g->pes == 1 && !tg_ci_storage_prefers_fly(t))
+    why = ", as the matrix does not fit";
+  snprintf(out, size,
+           "storage: %s%s (estimated %.3g ms a product, %.2g s to make; %s %.3g ms, %.2g s; about "
+           "%.0f products)",
+           fly ? "on the fly" : "stored", why, 1e3 * (fly ? t->fly_s : t->stored_s),
+           fly ? t->make_fly_s : t->make_stored_s, fly ? "stored" : "on the fly",
+           1e3 * (fly ? t->stored_s : t->fly_s), fly ? t->make_stored_s : t->make_fly_s,
+           t->products);
+}
+
 void tg_cli_ci_describe(const tg_ci_problem* p, char* out, size_t size) {
   const int a = p->particles[0], b = p->particles[1];
   if (p->kind == TG_CI_MOLECULE) {
@@ -277,6 +297,12 @@ void tg_cli_ci_json_gpu(const tg_ci_need* need, tg_json* json) {
   tg_json_double(json, "matrix_bytes", (double)g->matrix);
   tg_json_double(json, "making_bytes", (double)g->making);
   tg_json_double(json, "product_bytes", (double)g->product);
+  if (g->times.fly_s > 0) {
+    tg_json_double(json, "fly_product_s_estimated", g->times.fly_s);
+    tg_json_double(json, "stored_product_s_estimated", g->times.stored_s);
+    tg_json_double(json, "fly_making_s_estimated", g->times.make_fly_s);
+    tg_json_double(json, "stored_making_s_estimated", g->times.make_stored_s);
+  }
   tg_json_double(json, "tables_s", g->tables_s);
   tg_json_double(json, "device_s", g->device_s);
   tg_json_close_object(json);

@@ -50,6 +50,9 @@ void tg_cli_ci_describe(const tg_ci_problem* problem, char* out, size_t size);
 void tg_cli_ci_symmetry(const tg_ci_problem* problem, unsigned symmetry, char* out, size_t size);
 /** "GPU 0 (NVIDIA H200): 66.2 MB of vectors, 102 MB of matrix, of 139.8 GB free; ...". */
 void tg_cli_ci_describe_gpu(const tg_ci_need* need, char* out, size_t size);
+/** "storage: on the fly (estimated 1.23 ms a product, 0.011 s to make; stored 1.47 ms ...)"; ""
+ * where nothing could be stored. */
+void tg_cli_ci_describe_storage(const tg_ci_need* need, char* out, size_t size);
 /** The same as a member "gpu" of an object. */
 void tg_cli_ci_json_gpu(const tg_ci_need* need, tg_json* json);
 /** The inputs and the numbers of particles, as members of an object. */

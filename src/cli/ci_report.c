@@ -76,6 +76,8 @@ static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum
     if (!n->gpu.used) continue;
     tg_cli_ci_describe_gpu(n, words, sizeof words);
     fprintf(out, "    %s\n", words);
+    tg_cli_ci_describe_storage(n, words, sizeof words);
+    if (*words) fprintf(out, "    %s\n", words);
   }
 }
 
