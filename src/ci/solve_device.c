@@ -101,15 +101,25 @@ static uint64_t bytes_of(const tg_ci_device_room* room, uint64_t dimension,
   return bytes ? bytes + gathered(room, dimension, eigen) : 0;
 }
 
+/* "GPU 0 (NVIDIA H200)"; OpenACC's may be the host. */
+static const char* place_of(const tg_ci_device_room* room, char out[160]) {
+  if (room->place == TG_EIGEN_ACC)
+    snprintf(out, 160, "--backend acc (%s)", room->name);
+  else
+    snprintf(out, 160, "GPU %d (%s)", room->device, room->name);
+  return out;
+}
+
 tg_status tg_ci_device_vectors(const tg_ci_device_room* room, uint64_t dimension,
                                const tg_eigen_params* eigen, uint64_t* fewest, uint64_t* usual) {
   const int least = tg_eigen_least_basis(eigen);
+  char place[160];
   if (dimension > room->usable / sizeof(double))
     return tg_fail(
         TG_ERR_MACHINE,
-        "GPU %d (%s): a single vector of the basis of %s%.4g states takes %.3g GB, and %.4g GB may "
-        "be used; truncate the space (--nmax, --excitations, --occupation)",
-        room->device, room->name, dimension == UINT64_MAX ? "more than " : "", (double)dimension,
+        "%s: a single vector of the basis of %s%.4g states takes %.3g GB, and %.4g GB may be used; "
+        "truncate the space (--nmax, --excitations, --occupation)",
+        place_of(room, place), dimension == UINT64_MAX ? "more than " : "", (double)dimension,
         8e-9 * (double)dimension, gb(room->usable));
   *fewest = bytes_of(room, dimension, eigen, least);
   *usual = bytes_of(room, dimension, eigen, 0);
@@ -117,12 +127,13 @@ tg_status tg_ci_device_vectors(const tg_ci_device_room* room, uint64_t dimension
   if (*fewest <= room->usable) return TG_OK;
   return tg_fail(
       TG_ERR_MACHINE,
-      "GPU %d (%s): %d states need at least %d vectors of %.3g GB, %.4g GB in all, and %.4g GB may "
-      "be used%s; ask for fewer --states, truncate the space (--nmax, --excitations, "
-      "--occupation), use more --gpus, or --backend omp",
-      room->device, room->name, eigen->states, least + (eigen->block ? eigen->block : 2),
+      "%s: %d states need at least %d vectors of %.3g GB, %.4g GB in all, and %.4g GB may be "
+      "used%s; ask for fewer --states, truncate the space (--nmax, --excitations, --occupation), "
+      "%sor use --backend omp",
+      place_of(room, place), eigen->states, least + (eigen->block ? eigen->block : 2),
       8e-9 * (double)dimension, gb(*fewest), gb(room->usable),
-      room->pes > 1 ? " by a processing element" : "");
+      room->pes > 1 ? " by a processing element" : "",
+      room->place == TG_EIGEN_ACC ? "" : "use more --gpus, ");
 }
 
 /* Vectors multiplied at once. */

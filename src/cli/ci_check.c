@@ -156,9 +156,9 @@ static void print_need(const tg_cli_ci_job* job, size_t sector) {
     char gpu[256], storage[256];
     tg_cli_ci_describe_gpu(&n, gpu, sizeof gpu);
     tg_cli_ci_describe_storage(&n, storage, sizeof storage);
-    printf("%llu matrix elements, %s; %d lowest levels take about %.4g MB of the host\n  %s\n",
+    printf("%llu matrix elements, %s; %d lowest levels take about %.4g MB%s\n  %s\n",
            (unsigned long long)n.facts.pairs, tg_ci_storage_words(n.facts.storage), n.states,
-           1e-6 * (double)n.peak, gpu);
+           1e-6 * (double)n.peak, n.gpu.host ? "" : " of the host", gpu);
     if (*storage) printf("  %s\n", storage);
     return;
   }

@@ -158,13 +158,15 @@ static void print_arrays(FILE* out, const tg_ci_tables* tables, const char* path
     fprintf(out, "not kept; --arrays FILE or -o FOLDER writes them (HDF5)\n");
 }
 
-/* Where the time of a GPU's sector goes. */
+/* Where the time of a GPU's sector goes. OpenACC may have worked on the host. */
 static void print_split(FILE* out, const tg_ci_sector* s) {
   const tg_eigen_times* t = &s->result.times;
+  const bool host = s->need.gpu.host;
   fprintf(out,
-          "  set-up: %.3f s tables on the host, %.3f s onto the GPU; solver: %.3f s products (%.3g "
-          "ms each), %.3f s orthogonal, %.3f s rotated, %.3f s small problems\n",
-          s->need.gpu.tables_s, s->need.gpu.device_s, t->product,
+          "  set-up: %.3f s tables%s, %.3f s %s; solver: %.3f s products (%.3g ms each), %.3f s "
+          "orthogonal, %.3f s rotated, %.3f s small problems\n",
+          s->need.gpu.tables_s, host ? "" : " on the host", s->need.gpu.device_s,
+          host ? "the matrix" : "onto the GPU", t->product,
           1e3 * t->product / (double)(s->result.products ? s->result.products : 1), t->orthogonal,
           t->rotate, t->small);
 }

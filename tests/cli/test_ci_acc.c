@@ -33,6 +33,25 @@ static void levels_without_a_file(void** state) {
   assert_non_null(strstr(ci_output, "Backend acc (OpenACC"));
 }
 
+/* Where it works on the host, no word of a GPU is true. The name of the module's code apart, which
+ * says for which GPUs it would do. */
+static void the_host_is_called_the_host(void** state) {
+  (void)state;
+  if (!is_made()) skip();
+  static const char* const asked[] = {
+      "solve -i usdb --protons 2 --neutrons 2 --states 4 --backend acc",
+      "check -i usdb --protons 2 --neutrons 2 --backend acc",
+      "solve -i usdb --protons 6 --neutrons 6 --states 10 --memory 0.02 --backend acc"};
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    ci_run(asked[i]);
+    if (i == 0 && !strstr(ci_output, "on the host, one thread")) skip(); /* a GPU is there */
+    if (strstr(ci_output, "GPU") || strstr(ci_output, "--gpus") ||
+        strstr(ci_output, "MB of the host"))
+      fail_msg("%s: %s", asked[i], ci_output);
+  }
+  assert_non_null(strstr(ci_output, "--backend acc (OpenACC"));
+}
+
 static void nuclei_of_the_reference(void** state) {
   (void)state;
   if (!is_made() || !ci_case("20Ne")) skip();
@@ -105,7 +124,7 @@ int main(void) {
       cmocka_unit_test(levels_without_a_file),      cmocka_unit_test(nuclei_of_the_reference),
       cmocka_unit_test(molecules_of_the_reference), cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(too_little_memory_is_told),  cmocka_unit_test(a_missing_module_is_told),
-      cmocka_unit_test(a_transport_is_refused),
+      cmocka_unit_test(a_transport_is_refused),     cmocka_unit_test(the_host_is_called_the_host),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
