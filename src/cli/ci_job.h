@@ -113,7 +113,7 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    "lowest states of each parity or irrep (default: 10, or all there are)", false},                \
   {"storage", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, storage), "auto|stored|fly|mixed",          \
    "keep the Hamiltonian's elements, or compute them again for each product; mixed: as many as a " \
-   "GPU holds (default auto)",                                                                    \
+   "GPU holds (default auto: what is estimated to be faster, and fits)",                          \
    false},                                                                                         \
   {"pe", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, pes), "N",                                          \
    "processing elements that share the states (default: the launcher's, or 1)", false},            \
