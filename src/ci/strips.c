@@ -7,8 +7,9 @@
 
 enum {
   SIDE = TG_CI_TILE_SIDE,
-  TILES = TG_CI_STRIP_HEIGHT / SIDE,
-  FEW = 1 << 12 /* elements that one thread sorts before others are awake */
+  MOST_TILES = TG_CI_STRIP_HIGH / SIDE,
+  SMALL_CLASS = 1024, /* strings */
+  FEW = 1 << 12       /* elements that one thread sorts before others are awake */
 };
 
 void tg_ci_strips_free(tg_ci_strips* s) {
@@ -20,13 +21,23 @@ void tg_ci_strips_free(tg_ci_strips* s) {
   *s = (tg_ci_strips){0};
 }
 
-static uint32_t strips_of(uint64_t strings) {
-  return (uint32_t)((strings + TG_CI_STRIP_HEIGHT - 1) / TG_CI_STRIP_HEIGHT);
+static uint32_t strips_of(uint64_t strings, uint32_t height) {
+  return (uint32_t)((strings + height - 1) / height);
+}
+
+/* Low strips leave small blocks of threads, and more of them, which matters where there is little
+ * work; high ones are read by fewer. */
+static uint32_t height_of(const tg_ci_strings* strings) {
+  uint64_t most = 0;
+  for (size_t c = 0; c < strings->class_count; c++)
+    if (strings->classes[c].count > most) most = strings->classes[c].count;
+  return most <= SMALL_CLASS ? TG_CI_STRIP_LOW : TG_CI_STRIP_HIGH;
 }
 
 /* As if each element had a tile of its own, where there are so many tiles. */
 uint64_t tg_ci_strips_bytes(const tg_ci_fly* fly, int species) {
   const tg_ci_strings* s = &fly->space->strings[species];
+  const uint32_t height = height_of(s);
   uint64_t bytes = 0;
   for (size_t c = 0; c < s->class_count; c++) {
     const tg_ci_target* t = &fly->alone[species].targets[c];
@@ -36,7 +47,7 @@ uint64_t tg_ci_strips_bytes(const tg_ci_fly* fly, int species) {
       const uint64_t all = panels * ((sources + SIDE - 1) / SIDE);
       bytes += sizeof(tg_ci_strip_link) + count * sizeof(double) +
                (count < all ? count : all) * sizeof(tg_ci_strip_tile) +
-               strips_of(sources) * panels * sizeof(uint32_t);
+               strips_of(sources, height) * panels * sizeof(uint32_t);
     }
   }
   return bytes;
@@ -58,13 +69,13 @@ static void open_panel(const tg_ci_target* t, const tg_ci_link* link, size_t str
   }
 }
 
-/* Which elements the tiles of the strip that begins at start have: [TILES]. */
-static void mark_strip(panel* p, uint32_t start, uint64_t* masks) {
-  memset(masks, 0, TILES * sizeof *masks);
+/* Which elements the tiles of the strip that begins at start have: [height / SIDE]. */
+static void mark_strip(panel* p, uint32_t start, uint32_t height, uint64_t* masks) {
+  memset(masks, 0, height / SIDE * sizeof *masks);
   for (uint32_t r = 0; r < TG_CI_PANEL; r++)
     for (; p->at[r] < p->end[r]; p->at[r]++) {
       const uint32_t from = p->target->from[p->at[r]] - start;
-      if (from >= TG_CI_STRIP_HEIGHT) break;
+      if (from >= height) break;
       const uint32_t lane = r % 8 * SIDE + from % SIDE;
       masks[from / SIDE] |= (uint64_t)1 << (2 * lane + r / 8);
     }
@@ -74,14 +85,14 @@ static void mark_strip(panel* p, uint32_t start, uint64_t* masks) {
 static void count_tiles(const tg_ci_target* t, const tg_ci_link* link, size_t strings,
                         const tg_ci_strip_link* to, tg_ci_strips* s) {
   const uint32_t panels = tg_ci_panels(strings);
-  uint64_t masks[TILES];
+  uint64_t masks[MOST_TILES];
   for (uint32_t p = 0; p < panels; p++) {
     panel rows;
     open_panel(t, link, strings, p, &rows);
     for (uint32_t strip = 0; strip < to->count; strip++) {
       uint32_t tiles = 0;
-      mark_strip(&rows, strip * TG_CI_STRIP_HEIGHT, masks);
-      for (size_t n = 0; n < TILES; n++) tiles += masks[n] != 0;
+      mark_strip(&rows, strip * s->height, s->height, masks);
+      for (size_t n = 0; n < s->height / SIDE; n++) tiles += masks[n] != 0;
       s->begin[to->begin + (uint64_t)strip * panels + p] = tiles;
     }
   }
@@ -99,18 +110,18 @@ static void put_value(const panel* p, uint32_t e, uint32_t r, uint32_t start,
 static void fill(const tg_ci_target* t, const tg_ci_link* link, size_t strings,
                  const tg_ci_strip_link* to, size_t value, tg_ci_strips* s) {
   const uint32_t panels = tg_ci_panels(strings);
-  uint64_t masks[TILES];
-  uint8_t tile_of[TILES];
+  uint64_t masks[MOST_TILES];
+  uint8_t tile_of[MOST_TILES];
   for (uint32_t p = 0; p < panels; p++) {
     panel rows;
     open_panel(t, link, strings, p, &rows);
     for (uint32_t strip = 0; strip < to->count; strip++) {
-      const uint32_t start = strip * TG_CI_STRIP_HEIGHT;
+      const uint32_t start = strip * s->height;
       tg_ci_strip_tile* tiles = s->tiles + s->begin[to->begin + (uint64_t)strip * panels + p];
       panel before = rows;
       uint8_t used = 0;
-      mark_strip(&rows, start, masks);
-      for (uint32_t n = 0; n < TILES; n++) {
+      mark_strip(&rows, start, s->height, masks);
+      for (uint32_t n = 0; n < s->height / SIDE; n++) {
         tile_of[n] = used;
         if (masks[n] == 0) continue;
         tiles[used++] = (tg_ci_strip_tile){masks[n], (uint32_t)value, n * SIDE};
@@ -135,10 +146,11 @@ static tg_status lay_out(const tg_ci_fly* f, int species, const bool* wanted, tg
       const uint32_t columns = (uint32_t)strings->classes[t->links[l].source].count;
       s->links[n] = (tg_ci_strip_link){.source = t->links[l].source,
                                        .columns = columns,
-                                       .count = strips_of(columns),
+                                       .count = strips_of(columns, s->height),
                                        .begin = s->begin_count};
       value[n] = s->value_count;
-      s->begin_count += (size_t)strips_of(columns) * tg_ci_panels(strings->classes[c].count);
+      s->begin_count +=
+          (size_t)strips_of(columns, s->height) * tg_ci_panels(strings->classes[c].count);
       s->value_count += t->links[l].count;
     }
   }
@@ -168,6 +180,7 @@ tg_status tg_ci_strips_make(const tg_ci_fly* fly, int species, const bool* wante
   for (size_t c = 0; c < strings->class_count; c++)
     if (wanted[c]) s.link_count += fly->alone[species].targets[c].link_count;
   s.class_count = strings->class_count;
+  s.height = height_of(strings);
   TG_TRY_GOTO(TG_ALLOCATE(strings->class_count + 1, "strips", &s.link_begin), done);
   TG_TRY_GOTO(TG_ALLOCATE(s.link_count, "strips", &s.links), done);
   TG_TRY_GOTO(TG_ALLOCATE(s.link_count + 1, "strips", &value), done);

@@ -12,7 +12,8 @@
 #include "ci/product_fly.h"
 
 enum {
-  TG_CI_STRIP_HEIGHT = 192, /* strings */
+  TG_CI_STRIP_LOW = 96, /* strings of a strip, where classes have at most 1,024 */
+  TG_CI_STRIP_HIGH = 192,
   TG_CI_PANEL = 16,
   TG_CI_TILE_SIDE = 4
 };
@@ -29,12 +30,13 @@ typedef struct tg_ci_strip_tile {
 typedef struct tg_ci_strip_link {
   uint32_t source;
   uint32_t columns; /* strings of the source */
-  uint32_t count;   /* strips, of TG_CI_STRIP_HEIGHT strings each but for the last */
+  uint32_t count;   /* strips, of tg_ci_strips::height strings each but for the last */
   uint32_t padding;
   uint64_t begin;
 } tg_ci_strip_link;
 
 typedef struct tg_ci_strips {
+  uint32_t height; /* TG_CI_STRIP_LOW or _HIGH */
   size_t class_count, link_count, begin_count, tile_count, value_count;
   uint32_t* link_begin; /* [classes + 1] */
   tg_ci_strip_link* links;

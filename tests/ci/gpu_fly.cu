@@ -324,7 +324,7 @@ static void print_stages(tg_ci_device_fly* fly, const double* x, double* y, size
                          int repeats) {
   const cudaStream_t stream = fly->stream;
   const double states =
-      stage_time(stream, repeats, [=] { tg_fly_queue_states(fly, stream, 1, x, size, y, size); });
+      stage_time(stream, repeats, [=] { tg_fly_queue_states(fly, 1, x, size, y, size); });
   double alone[2];
   for (int t = 0; t < 2; t++)
     alone[t] = stage_time(stream, repeats,

@@ -195,7 +195,7 @@ static size_t read_tile(const tg_ci_strips* s, const tg_ci_strip_tile* tile, uin
     assert_true(s->values[tile->first + count++] == t->value[e]);
   }
   assert_true(count > 0);
-  assert_true(tile->from + TG_CI_TILE_SIDE <= TG_CI_STRIP_HEIGHT);
+  assert_true(tile->from + TG_CI_TILE_SIDE <= s->height);
   return count;
 }
 
@@ -218,8 +218,8 @@ static void check_strips(const scene* s) {
           for (uint32_t q = begin[0]; q < begin[1]; q++, tiles++) {
             const tg_ci_strip_tile* tile = &strips.tiles[q];
             assert_true(q == begin[0] || tile[-1].from < tile->from);
-            count += read_tile(&strips, tile, p % panels, p / panels * TG_CI_STRIP_HEIGHT, t,
-                               &t->links[l]);
+            count +=
+                read_tile(&strips, tile, p % panels, p / panels * strips.height, t, &t->links[l]);
           }
         }
         assert_int_equal(count, t->links[l].count);

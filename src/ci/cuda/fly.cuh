@@ -40,9 +40,9 @@ typedef struct tg_fly_block {
   uint64_t offset;
 } tg_fly_block;
 
-/** States of a small block: a thread each. */
+/** States of a small block: tg_fly_view::small_lanes threads each. */
 typedef struct tg_fly_piece {
-  uint32_t block, number; /* of 128 states */
+  uint32_t block, number; /* of TG_FLY_PIECE threads */
 } tg_fly_piece;
 
 /** A row of a large block, of a tile of B's strings. */
@@ -50,8 +50,12 @@ typedef struct tg_fly_row {
   uint32_t block, row, tile;
 } tg_fly_row;
 
-/** Most lanes, and most panels of targets, of a block of threads. */
-enum { TG_FLY_STRIP_LANES = 64, TG_FLY_STRIP_PANELS = 16 };
+/** Most lanes of a block of threads. */
+enum { TG_FLY_STRIP_LANES = 64 };
+/** And most panels of targets, by the height of strips. */
+static __host__ __device__ constexpr uint32_t tg_fly_strip_panels(uint32_t height) {
+  return height == TG_CI_STRIP_HIGH ? 16 : 8;
+}
 
 /** Lanes and targets of strips: of species 0, lanes are columns and targets rows. */
 typedef struct tg_fly_strip {
@@ -91,6 +95,7 @@ typedef struct tg_fly_view {
   tg_fly_links jumps[2], alone[2];
   tg_fly_piece* pieces;
   size_t piece_count;
+  uint32_t small_lanes; /* a power of two, at most 32; the same for all rows */
 
   /* large blocks */
   tg_fly_links steps_links; /* of A: `of` and `link` alone */
@@ -108,8 +113,8 @@ typedef struct tg_fly_view {
 struct tg_ci_device_fly {
   int device;
   cudaStream_t stream;
-  cudaStream_t side; /* for small blocks, beside the large ones */
-  cudaEvent_t fork, join;
+  bool overlaps; /* the device lets a kernel begin while the one before ends */
+  bool follows;  /* the stream's last kernel is of the product that is being queued */
   tg_fly_view view;
   void* memory; /* of all tables */
 };
@@ -124,9 +129,13 @@ size_t tg_fly_cross_shared(void);
 /** Tells the driver how much shared memory kernels take. */
 tg_status tg_fly_cross_prepare(tg_ci_device_fly* fly);
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly);
+/** What comes next begins when all before it is done: x is there then. Kernels of a product that
+ * follow each other without anything else between them begin while the last blocks of threads of
+ * the one before run; they wait for it before they touch y. */
+static inline void tg_fly_begin(tg_ci_device_fly* fly) { fly->follows = false; }
 /** Small blocks; k vectors. */
-void tg_fly_queue_states(tg_ci_device_fly* fly, cudaStream_t stream, int k, const double* x,
-                         size_t ldx, double* y, size_t ldy);
+void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                         size_t ldy);
 /** Large blocks: y = the part of one species, then y += that of the other (second), then y += the
  * rest. A sum of two has the same bits in either order. */
 void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, bool second, int k, const double* x,
@@ -141,6 +150,39 @@ void tg_fly_queue_field_sums(tg_ci_device_fly* fly);
 void tg_fly_queue_diagonal(tg_ci_device_fly* fly, double* d);
 
 #ifdef __CUDACC__
+
+/** The next kernel of the product may begin as soon as all blocks of threads of this one have. */
+static __device__ __forceinline__ void tg_fly_let_next_begin(void) {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/** Until the kernels of the product before this one are done, and what they wrote is there. */
+static __device__ __forceinline__ void tg_fly_wait_for_last(void) {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/** A kernel of the product: it lets the next one begin and waits for the last one. Errors:
+ * cudaGetLastError. */
+template <typename... Parameters, typename... Arguments>
+static void tg_fly_launch(tg_ci_device_fly* fly, void (*kernel)(Parameters...), dim3 grid,
+                          unsigned threads, size_t shared, Arguments... arguments) {
+  cudaLaunchAttribute attribute = {};
+  cudaLaunchConfig_t config = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = grid;
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared;
+  config.stream = fly->stream;
+  config.attrs = &attribute;
+  config.numAttrs = fly->follows && fly->overlaps ? 1 : 0;
+  fly->follows = true;
+  cudaLaunchKernelEx(&config, kernel, (Parameters)arguments...);
+}
 
 /** The block of these classes; NULL: there is none. */
 static __device__ __forceinline__ const tg_fly_block* tg_fly_block_of(const tg_fly_view& v,

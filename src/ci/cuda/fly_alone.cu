@@ -3,29 +3,35 @@
  * between strings times a dense one.
  *
  * A block of threads makes up to 16 panels of 16 strings of the target, a warp each, for 64 columns
- * of the dense matrix (species 0: columns of x; species 1: rows): sums stay in registers. Strips of
- * x come one after the other, the next one while the last is multiplied. A tile of elements
- * (ci/strips.h) is one side of tensor instructions, which multiply its zeros, too: 5 to 15 products
- * an element, at 128 a clock. Limits: the tensor units, then shared memory (16 numbers a clock,
- * half as many clocks). */
+ * of the dense matrix (species 0: columns of x; species 1: rows): sums stay in registers. Where
+ * strips are low (ci/strips.h) it is up to 8, two blocks to a multiprocessor, so that the last ones
+ * take less time. Strips of x come one after the other, the next one while the last is multiplied.
+ * A tile of elements (ci/strips.h) is one side of tensor instructions, which multiply its zeros,
+ * too: 5 to 15 products an element, at 128 a clock. Limits: the tensor units, then shared memory
+ * (16 numbers a clock, half as many clocks). */
 #include <cuda_pipeline.h>
+
+#include <algorithm>
 
 #include "ci/cuda/fly_tensor.cuh"
 
 enum {
-  WARPS = TG_FLY_STRIP_PANELS,
   LANES = 32,
   WIDE = TG_FLY_STRIP_LANES,
-  HEIGHT = TG_CI_STRIP_HEIGHT,
   PAD = 4,      /* four rows of a strip without conflicts */
   TOGETHER = 4, /* tiles whose elements are asked for at a time */
-  PARTS = WIDE / 8
+  PARTS = WIDE / 8,
+  RESIDENT = 16 /* warps of a multiprocessor, for their registers */
 };
 
-/* Numbers of a strip of species 0: [HEIGHT, WIDE + PAD]; of species 1: [WIDE, HEIGHT + PAD]. */
-#define STRIP_NUMBERS(species) ((species) ? WIDE * (HEIGHT + PAD) : HEIGHT * (WIDE + PAD))
+/* Numbers of a strip of species 0: [height, WIDE + PAD]; of species 1: [WIDE, height + PAD]. */
+static __host__ __device__ constexpr uint32_t strip_numbers(int species, uint32_t height) {
+  return species ? WIDE * (height + PAD) : height * (WIDE + PAD);
+}
 
-static size_t shared_bytes(int species) { return 2 * STRIP_NUMBERS(species) * sizeof(double); }
+static size_t shared_bytes(int species, uint32_t height) {
+  return 2 * strip_numbers(species, height) * sizeof(double);
+}
 
 /* A strip of a link whose source has a block of x. */
 struct place {
@@ -53,10 +59,11 @@ static __device__ __forceinline__ void fetch(double* to, const double* from) {
 }
 
 /* Asks for a strip; strings that fill up its last tile are zeros. */
-template <int SPECIES>
+template <int SPECIES, int HEIGHT>
 static __device__ void load_strip(const tg_fly_view& v, const tg_fly_strip& item, const place& p,
                                   const double* x, double* tile) {
   const uint32_t warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+  constexpr uint32_t WARPS = tg_fly_strip_panels(HEIGHT);
   const uint32_t start = p.strip * HEIGHT, rest = v.strips[SPECIES].links[p.link].columns - start;
   const uint32_t height = rest < HEIGHT ? rest : HEIGHT;
   const uint32_t filled = (height + TG_CI_TILE_SIDE - 1) / TG_CI_TILE_SIDE * TG_CI_TILE_SIDE;
@@ -106,7 +113,7 @@ static __device__ __forceinline__ elements load_tile(const tg_ci_strips& strips,
 }
 
 /* One strip's part of a panel's sums. */
-template <int SPECIES>
+template <int SPECIES, int HEIGHT>
 static __device__ __forceinline__ void add_tiles(const tg_ci_strips& strips, uint32_t begin,
                                                  uint32_t end, uint32_t parts, const double* tile,
                                                  double sums[PARTS][4]) {
@@ -152,10 +159,12 @@ static __device__ __forceinline__ void store_panel(const tg_fly_strip& item, uin
     }
 }
 
-template <int SPECIES>
-static __global__ void __launch_bounds__(WARPS* LANES, 1)
+template <int SPECIES, int HEIGHT>
+static __global__ void __launch_bounds__(tg_fly_strip_panels(HEIGHT) * LANES,
+                                         RESIDENT / tg_fly_strip_panels(HEIGHT))
     alone_product(const __grid_constant__ tg_fly_view v, bool second, const double* __restrict__ x,
-                  size_t ldx, double* __restrict__ y, size_t ldy) {
+                  size_t ldx, double* y, size_t ldy) {
+  constexpr uint32_t NUMBERS = strip_numbers(SPECIES, HEIGHT);
   extern __shared__ double buffers[];
   const tg_fly_strip item = v.strip_list[SPECIES][blockIdx.x];
   const tg_fly_block block = v.blocks[item.block];
@@ -168,21 +177,21 @@ static __global__ void __launch_bounds__(WARPS* LANES, 1)
   double sums[PARTS][4] = {};
   place now = {strips.link_begin[target], 0, nullptr};
   x += blockIdx.y * ldx;
+  tg_fly_let_next_begin();
   bool there = find_strip<SPECIES>(v, block, end, &now);
-  if (there) load_strip<SPECIES>(v, item, now, x, buffers);
+  if (there) load_strip<SPECIES, HEIGHT>(v, item, now, x, buffers);
   __pipeline_commit();
   for (uint32_t b = 0; there; b ^= 1) {
     place next = {now.link, now.strip + 1, nullptr};
     const bool more = find_strip<SPECIES>(v, block, end, &next);
-    if (more) load_strip<SPECIES>(v, item, next, x, buffers + (b ^ 1) * STRIP_NUMBERS(SPECIES));
+    if (more) load_strip<SPECIES, HEIGHT>(v, item, next, x, buffers + (b ^ 1) * NUMBERS);
     __pipeline_commit();
     __pipeline_wait_prior(1);
     __syncthreads();
     if (busy) {
       const uint32_t* begin =
           strips.begin + strips.links[now.link].begin + (uint64_t)now.strip * panels + panel;
-      add_tiles<SPECIES>(strips, begin[0], begin[1], parts, buffers + b * STRIP_NUMBERS(SPECIES),
-                         sums);
+      add_tiles<SPECIES, HEIGHT>(strips, begin[0], begin[1], parts, buffers + b * NUMBERS, sums);
     }
     __syncthreads();
     now = next;
@@ -190,31 +199,38 @@ static __global__ void __launch_bounds__(WARPS* LANES, 1)
   }
   /* that of the block's first element, which may lie before y's */
   double* of_block = y + blockIdx.y * ldy + (int64_t)(block.offset - v.first);
+  tg_fly_wait_for_last();
   if (busy) store_panel<SPECIES>(item, panel, block.columns, second, sums, of_block);
 }
 
+typedef void (*kernel)(const tg_fly_view, bool, const double*, size_t, double*, size_t);
+
+static kernel kernel_of(int species, uint32_t height) {
+  if (height == TG_CI_STRIP_HIGH)
+    return species ? alone_product<1, TG_CI_STRIP_HIGH> : alone_product<0, TG_CI_STRIP_HIGH>;
+  return species ? alone_product<1, TG_CI_STRIP_LOW> : alone_product<0, TG_CI_STRIP_LOW>;
+}
+
 size_t tg_fly_alone_shared(void) {
-  return shared_bytes(0) > shared_bytes(1) ? shared_bytes(0) : shared_bytes(1);
+  return std::max(shared_bytes(0, TG_CI_STRIP_HIGH), shared_bytes(1, TG_CI_STRIP_HIGH));
 }
 
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly) {
-  TG_TRY(tg_cuda_allow_shared(alone_product<0>, fly->device));
-  return tg_cuda_allow_shared(alone_product<1>, fly->device);
+  for (int t = 0; t < 2; t++)
+    TG_TRY(tg_cuda_allow_shared(kernel_of(t, fly->view.strips[t].height), fly->device));
+  return TG_OK;
 }
 
 /* Strips first ... first + count - 1. */
 static void queue(tg_ci_device_fly* fly, int species, bool second, size_t first, size_t count,
                   int k, const double* x, size_t ldx, double* y, size_t ldy) {
+  const uint32_t height = fly->view.strips[species].height;
   const dim3 grid((unsigned)count, (unsigned)k);
   tg_fly_view view = fly->view;
   view.strip_list[species] += first;
   if (count == 0) return;
-  if (species)
-    alone_product<1>
-        <<<grid, WARPS * LANES, shared_bytes(1), fly->stream>>>(view, second, x, ldx, y, ldy);
-  else
-    alone_product<0>
-        <<<grid, WARPS * LANES, shared_bytes(0), fly->stream>>>(view, second, x, ldx, y, ldy);
+  tg_fly_launch(fly, kernel_of(species, height), grid, tg_fly_strip_panels(height) * LANES,
+                shared_bytes(species, height), view, second, x, ldx, y, ldy);
 }
 
 void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, bool second, int k, const double* x,

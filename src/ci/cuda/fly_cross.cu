@@ -305,6 +305,7 @@ static __device__ void finish(const tg_fly_view& v, const tg_fly_block& block, u
     field[q] = sum;
   }
   __syncthreads();
+  tg_fly_wait_for_last();
   const uint64_t at = block.offset + (uint64_t)row * block.columns + tile.first;
   double* out = y + (int64_t)(at - v.first);
   for (uint32_t c = threadIdx.x; c < tile.count; c += blockDim.x) {
@@ -319,7 +320,7 @@ static __device__ void finish(const tg_fly_view& v, const tg_fly_block& block, u
 template <int THREADS, int BLOCKS>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     cross_product(const __grid_constant__ tg_fly_view v, int size, const double* __restrict__ x,
-                  size_t ldx, double* __restrict__ y, size_t ldy) {
+                  size_t ldx, double* y, size_t ldy) {
   extern __shared__ double memory[];
   __shared__ job jobs[JOBS];
   const tg_fly_row at = v.rows[size][blockIdx.x];
@@ -334,6 +335,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
   s.strings = tile.count;
   x += blockIdx.y * ldx;
   y += blockIdx.y * ldy;
+  tg_fly_let_next_begin();
   for (uint32_t c = threadIdx.x; c < tile.count; c += THREADS) s.y[c] = 0;
   if (threadIdx.x == 0) s.values[tile.room - 1] = 0; /* what empty places read */
   const uint32_t end = v.sheet_pairs.begin[at.block + 1];
@@ -375,8 +377,7 @@ void tg_fly_queue_cross(tg_ci_device_fly* fly, int k, const double* x, size_t ld
   for (int size = TG_FLY_SIZES - 1; size >= 0; size--) {
     const dim3 grid((unsigned)fly->view.row_count[size], (unsigned)k);
     if (grid.x)
-      kernels
-          [size]<<<grid, threads[size], shared_bytes(size, fly->view.columns[size]), fly->stream>>>(
-              fly->view, size, x, ldx, y, ldy);
+      tg_fly_launch(fly, kernels[size], grid, threads[size],
+                    shared_bytes(size, fly->view.columns[size]), fly->view, size, x, ldx, y, ldy);
   }
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small blocks of the factorised product, and the diagonal: a thread makes an element of y by
- * itself from the tables as they are on the host. Neighbouring states have neighbouring strings, so
- * what the threads of a warp look up is mostly in the same lines of the first-level cache. */
+/* Small blocks of the factorised product, and the diagonal, from the tables as they are on the
+ * host. Some threads, from one to a warp, make an element of y: the fewer states there are, the
+ * more, as each lookup has to wait for the one before. Each thread takes every n-th jump, and their
+ * sums are added up in pairs; how many threads they are depends on the whole space alone, so
+ * neither rows nor vectors change bits. Neighbouring states have neighbouring strings, so what the
+ * threads of a warp look up is mostly in the same lines of the first-level cache. */
 #include "ci/cuda/fly.cuh"
 
 enum { THREADS = TG_FLY_PIECE, MOST_VECTORS = 4 };
@@ -16,6 +19,19 @@ static __device__ double diagonal_of(const tg_fly_view& v, uint32_t i, uint32_t 
   return sum;
 }
 
+/* The share of a thread: of each list, number first and every n-th behind it. Of pairs of jumps, of
+ * B by up to eight threads, and of A by the others. */
+struct share {
+  uint32_t first, n;
+  uint32_t first_a, n_a, first_b, n_b;
+};
+
+static __device__ share share_of(uint32_t number, uint32_t n) {
+  const uint32_t n_b = n < 8 ? n : 8;
+  share s = {number, n, number / n_b, n / n_b, number % n_b, n_b};
+  return s;
+}
+
 template <int K>
 struct sums {
   double y[K];
@@ -25,11 +41,24 @@ struct sums {
   }
 };
 
+template <int K>
+static __device__ void diagonal(const tg_fly_view& v, uint32_t i, uint32_t j, const share& s,
+                                const double* x, size_t ld, sums<K>* sum) {
+  double factor = s.first ? 0. : v.constant + v.alone_diagonal[0][i] + v.alone_diagonal[1][j];
+  for (uint32_t q = s.first; q < v.particles[1]; q += s.n) {
+    const double* pairs = v.pairs + v.strings[1][(size_t)j * v.particles[1] + q];
+#pragma unroll 4
+    for (uint32_t p = 0; p < v.particles[0]; p++)
+      factor += pairs[v.strings[0][(size_t)i * v.particles[0] + p] * v.orbitals[1]];
+  }
+  sum->add(factor, x, ld);
+}
+
 /* A species moves by its own elements, or in the field of the other. */
 template <int K>
 static __device__ void one_species(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
-                                   uint32_t column, int species, bool field, const double* x,
-                                   size_t ld, sums<K>* sum) {
+                                   uint32_t column, int species, bool field, const share& s,
+                                   const double* x, size_t ld, sums<K>* sum) {
   const uint32_t target = species ? block.b : block.a, string = species ? column : row;
   const tg_fly_links& links = field ? v.jumps[species] : v.alone[species];
   for (uint32_t l = links.of[target]; l < links.of[target + 1]; l++) {
@@ -40,7 +69,7 @@ static __device__ void one_species(const tg_fly_view& v, const tg_fly_block& blo
     const tg_fly_block* source = species ? tg_fly_block_of(v, block.a, link.source)
                                          : tg_fly_block_of(v, link.source, block.b);
     if (!source) continue;
-    for (uint32_t e = begin; e < end; e++) {
+    for (uint32_t e = begin + s.first; e < end; e += s.n) {
       const uint64_t i = species ? row : links.from[e], j = species ? links.from[e] : column;
       double factor;
       if (field) {
@@ -57,7 +86,8 @@ static __device__ void one_species(const tg_fly_view& v, const tg_fly_block& blo
 
 template <int K>
 static __device__ void cross(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
-                             uint32_t column, const double* x, size_t ld, sums<K>* sum) {
+                             uint32_t column, const share& s, const double* x, size_t ld,
+                             sums<K>* sum) {
   const tg_fly_links &a = v.jumps[0], &b = v.jumps[1];
   const uint32_t end_b = b.of[block.b + 1];
   uint32_t first_b = b.of[block.b];
@@ -72,11 +102,11 @@ static __device__ void cross(const tg_fly_view& v, const tg_fly_block& block, ui
       if (begin_b == next_b) continue;
       const tg_fly_block* source = tg_fly_block_of(v, la.source, lb.source);
       if (!source) continue;
-      for (uint32_t d = begin_a; d < end_a; d++) {
+      for (uint32_t d = begin_a + s.first_a; d < end_a; d += s.n_a) {
         const uint32_t code = a.code[d];
         const double* w = v.cross + v.cross_row[v.channel_begin[la.channel] + (code >> 1)];
         const double* from = x + source->offset + (uint64_t)a.from[d] * source->columns;
-        for (uint32_t e = begin_b; e < next_b; e++) {
+        for (uint32_t e = begin_b + s.first_b; e < next_b; e += s.n_b) {
           const double factor = w[b.code[e] >> 1];
           sum->add((b.code[e] ^ code) & 1 ? -factor : factor, from + b.from[e], ld);
         }
@@ -85,45 +115,62 @@ static __device__ void cross(const tg_fly_view& v, const tg_fly_block& block, ui
   }
 }
 
+/* Those of the n threads of a state: all of them have all of it. */
+template <int K>
+static __device__ void add_shares(uint32_t n, sums<K>* sum) {
+  for (uint32_t other = n / 2; other > 0; other /= 2)
+#pragma unroll
+    for (int k = 0; k < K; k++) sum->y[k] += __shfl_xor_sync(~0u, sum->y[k], (int)other);
+}
+
 template <int K>
 static __global__ void __launch_bounds__(THREADS)
     states_product(const __grid_constant__ tg_fly_view v, const double* __restrict__ x, size_t ldx,
                    double* __restrict__ y, size_t ldy) {
   const tg_fly_piece piece = v.pieces[blockIdx.x];
   const tg_fly_block block = v.blocks[piece.block];
-  const uint64_t at = (uint64_t)piece.number * THREADS + threadIdx.x, state = block.offset + at;
-  if (at >= (uint64_t)block.rows * block.columns || state < v.first || state >= v.end) return;
-  const uint32_t row = (uint32_t)(at / block.columns), column = (uint32_t)(at % block.columns);
+  const uint32_t n = v.small_lanes;
+  const share s = share_of(threadIdx.x % n, n);
+  const uint64_t at = (uint64_t)piece.number * (THREADS / n) + threadIdx.x / n;
+  const uint64_t state = block.offset + at;
+  const bool made = at < (uint64_t)block.rows * block.columns && state >= v.first && state < v.end;
   sums<K> sum = {};
-  sum.add(diagonal_of(v, block.first_a + row, block.first_b + column), x + state, ldx);
-  for (int t = 0; t < 2; t++) {
-    one_species<K>(v, block, row, column, t, false, x, ldx, &sum);
-    one_species<K>(v, block, row, column, t, true, x, ldx, &sum);
+  tg_fly_let_next_begin();
+  if (made) {
+    const uint32_t row = (uint32_t)(at / block.columns), column = (uint32_t)(at % block.columns);
+    diagonal<K>(v, block.first_a + row, block.first_b + column, s, x + state, ldx, &sum);
+    for (int t = 0; t < 2; t++) {
+      one_species<K>(v, block, row, column, t, false, s, x, ldx, &sum);
+      one_species<K>(v, block, row, column, t, true, s, x, ldx, &sum);
+    }
+    cross<K>(v, block, row, column, s, x, ldx, &sum);
   }
-  cross<K>(v, block, row, column, x, ldx, &sum);
-  for (int k = 0; k < K; k++) y[state - v.first + k * ldy] = sum.y[k];
+  __syncwarp();
+  add_shares<K>(n, &sum);
+  tg_fly_wait_for_last();
+  if (made && s.first == 0)
+    for (int k = 0; k < K; k++) y[state - v.first + k * ldy] = sum.y[k];
 }
 
 template <int K>
-static void queue(tg_ci_device_fly* fly, cudaStream_t stream, const double* x, size_t ldx,
-                  double* y, size_t ldy) {
-  states_product<K>
-      <<<(unsigned)fly->view.piece_count, THREADS, 0, stream>>>(fly->view, x, ldx, y, ldy);
+static void queue(tg_ci_device_fly* fly, const double* x, size_t ldx, double* y, size_t ldy) {
+  tg_fly_launch(fly, states_product<K>, dim3((unsigned)fly->view.piece_count), THREADS, 0,
+                fly->view, x, ldx, y, ldy);
 }
 
-void tg_fly_queue_states(tg_ci_device_fly* fly, cudaStream_t stream, int k, const double* x,
-                         size_t ldx, double* y, size_t ldy) {
+void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                         size_t ldy) {
   if (fly->view.piece_count == 0) return;
   for (int v = 0; v < k;) {
     const int count = k - v >= MOST_VECTORS ? MOST_VECTORS : k - v >= 2 ? 2 : 1;
     const double* from = x + (size_t)v * ldx;
     double* to = y + (size_t)v * ldy;
     if (count == MOST_VECTORS)
-      queue<MOST_VECTORS>(fly, stream, from, ldx, to, ldy);
+      queue<MOST_VECTORS>(fly, from, ldx, to, ldy);
     else if (count == 2)
-      queue<2>(fly, stream, from, ldx, to, ldy);
+      queue<2>(fly, from, ldx, to, ldy);
     else
-      queue<1>(fly, stream, from, ldx, to, ldy);
+      queue<1>(fly, from, ldx, to, ldy);
     v += count;
   }
 }

@@ -224,6 +224,7 @@ static void place_large(room* r, const sources* s, tg_fly_view* v) {
 
 static void place_work(room* r, const tg_fly_work* work, const tg_ci_sheets* sheets,
                        tg_fly_view* v) {
+  v->small_lanes = work->small_lanes;
   v->piece_count = work->pieces.size();
   v->pieces = place(r, work->pieces.data(), work->pieces.size());
   for (int size = 0; size < TG_FLY_SIZES; size++) {
@@ -279,11 +280,16 @@ static uint64_t block_bytes(const tg_ci_fly* f, const tg_fly_work* work) {
     const uint64_t states = (uint64_t)b->rows * b->columns;
     bytes += sizeof(tg_fly_block) + 2 * sizeof(uint32_t);
     if (!work->large[n]) {
-      bytes += (states / TG_FLY_PIECE + 2) * sizeof(tg_fly_piece);
+      bytes += (states * work->small_lanes / TG_FLY_PIECE + 2) * sizeof(tg_fly_piece);
       continue;
     }
     bytes += (b->columns / TG_CI_TILE_MOST + 1) * b->rows * sizeof(tg_fly_row);
-    bytes += ((b->columns + b->rows) / 32 + 2) * 2 * sizeof(tg_fly_strip);
+    for (int t = 0; t < 2; t++) {
+      const uint64_t lanes = t ? b->rows : b->columns, targets = t ? b->columns : b->rows;
+      const uint32_t panels = tg_fly_strip_panels(TG_CI_STRIP_LOW); /* or more */
+      bytes += (lanes / TG_FLY_STRIP_LANES + 1) * (targets / (TG_CI_PANEL * panels) + 1) *
+               sizeof(tg_fly_strip);
+    }
     for (size_t l = 0; l < tb->link_count; l++) {
       size_t first;
       const size_t count = tg_ci_links_of(ta, tb->links[l].channel, &first) + 1;
@@ -336,7 +342,8 @@ static tg_status make_sources(const tg_ci_fly* from, const tg_ci_device_rows* ro
   s->twins = same_strips(from, work);
   for (int t = 0; t < (s->twins ? 1 : 2); t++)
     TG_TRY(tg_ci_strips_make(from, t, work->large_class[t].get(), threads, &s->strips[t]));
-  tg_fly_work_list(from, rows, &s->sheets, multiprocessors, work);
+  const uint32_t heights[2] = {s->strips[0].height, s->strips[s->twins ? 0 : 1].height};
+  tg_fly_work_list(from, rows, &s->sheets, heights, multiprocessors, work);
   return TG_OK;
 }
 

@@ -4,13 +4,16 @@
 #include <algorithm>
 
 enum {
-  LEAST = 16,       /* rows and columns of a large block: half a warp */
-  LEAST_LANES = 16, /* of strips */
-  SHARES = 2        /* strips for each multiprocessor */
+  LEAST = 16,           /* rows and columns of a large block: half a warp */
+  LEAST_LANES = 16,     /* of strips */
+  SHARES = 2,           /* strips for each multiprocessor */
+  MOST_LANES = 32,      /* for a state of a small block */
+  FEW_THREADS = 1 << 18 /* for all small blocks: as many as a large GPU holds at a time */
 };
 
 void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
   const tg_ci_space* space = f->space;
+  uint64_t states = 0;
   work->large.reset(new bool[space->block_count + 1]());
   for (int t = 0; t < 2; t++) {
     work->large_class[t].reset(new bool[space->strings[t].class_count + 1]());
@@ -22,7 +25,10 @@ void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
     work->large[n] = large;
     (large ? work->large_class : work->small_class)[0][b->a] = true;
     (large ? work->large_class : work->small_class)[1][b->b] = true;
+    if (!large) states += (uint64_t)b->rows * b->columns;
   }
+  for (work->small_lanes = MOST_LANES; work->small_lanes > 1; work->small_lanes /= 2)
+    if (states * work->small_lanes <= FEW_THREADS) break;
 }
 
 typedef struct numbers {
@@ -40,9 +46,9 @@ static numbers rows_of(const tg_ci_block* b, const tg_ci_device_rows* rows) {
 
 /* Strips of a block, at most so wide; each part of the panels and of the lanes about as large. */
 static void list_block(uint32_t number, numbers lanes, numbers targets, uint32_t most,
-                       std::vector<tg_fly_strip>* out) {
+                       uint32_t panels, std::vector<tg_fly_strip>* out) {
   const uint32_t first = targets.first / TG_CI_PANEL, end = tg_ci_panels(targets.end);
-  const uint32_t parts = (end - first + TG_FLY_STRIP_PANELS - 1) / TG_FLY_STRIP_PANELS;
+  const uint32_t parts = (end - first + panels - 1) / panels;
   const uint32_t pieces = (lanes.end - lanes.first + most - 1) / most;
   const uint32_t wide = ((lanes.end - lanes.first + pieces - 1) / pieces + 7) / 8 * 8;
   for (uint32_t lane = lanes.first; lane < lanes.end; lane += wide)
@@ -58,7 +64,7 @@ static void list_block(uint32_t number, numbers lanes, numbers targets, uint32_t
 
 /* Narrow ones where all multiprocessors would not have some otherwise. */
 static void list_strips(const tg_ci_fly* f, const tg_ci_device_rows* rows, int species,
-                        const std::vector<uint32_t>& order, int multiprocessors,
+                        const std::vector<uint32_t>& order, uint32_t panels, int multiprocessors,
                         tg_fly_work* work) {
   for (uint32_t most = TG_FLY_STRIP_LANES; most >= LEAST_LANES; most /= 2) {
     work->strips[species].clear();
@@ -66,7 +72,8 @@ static void list_strips(const tg_ci_fly* f, const tg_ci_device_rows* rows, int s
       const tg_ci_block* b = &f->space->blocks[n];
       const numbers made = rows_of(b, rows), all = {0, (uint32_t)b->columns};
       if (made.first < made.end)
-        list_block(n, species ? made : all, species ? all : made, most, &work->strips[species]);
+        list_block(n, species ? made : all, species ? all : made, most, panels,
+                   &work->strips[species]);
     }
     if (work->strips[species].size() >= (size_t)SHARES * (size_t)multiprocessors) return;
   }
@@ -105,21 +112,22 @@ static void list_rows(const tg_ci_fly* f, const tg_ci_device_rows* rows, const t
 }
 
 static void list_pieces(const tg_ci_fly* f, const tg_ci_device_rows* rows, tg_fly_work* work) {
+  const uint32_t piece = TG_FLY_PIECE / work->small_lanes;
   for (size_t n = 0; n < f->space->block_count; n++) {
     const tg_ci_block* b = &f->space->blocks[n];
     const numbers made = rows_of(b, rows);
     if (work->large[n] || made.first == made.end) continue;
-    const uint64_t first = (uint64_t)made.first * b->columns / TG_FLY_PIECE;
-    const uint64_t last = ((uint64_t)made.end * b->columns - 1) / TG_FLY_PIECE;
+    const uint64_t first = (uint64_t)made.first * b->columns / piece;
+    const uint64_t last = ((uint64_t)made.end * b->columns - 1) / piece;
     for (uint64_t p = first; p <= last; p++) {
-      tg_fly_piece piece = {(uint32_t)n, (uint32_t)p};
-      work->pieces.push_back(piece);
+      tg_fly_piece one = {(uint32_t)n, (uint32_t)p};
+      work->pieces.push_back(one);
     }
   }
 }
 
 void tg_fly_work_list(const tg_ci_fly* f, const tg_ci_device_rows* rows, const tg_ci_sheets* sheets,
-                      int multiprocessors, tg_fly_work* work) {
+                      const uint32_t heights[2], int multiprocessors, tg_fly_work* work) {
   std::vector<uint32_t> order;
   std::vector<double> cost;
   for (size_t n = 0; n < f->space->block_count; n++) {
@@ -128,7 +136,8 @@ void tg_fly_work_list(const tg_ci_fly* f, const tg_ci_device_rows* rows, const t
   }
   std::stable_sort(order.begin(), order.end(),
                    [&cost](uint32_t p, uint32_t q) { return cost[p] > cost[q]; });
-  for (int t = 0; t < 2; t++) list_strips(f, rows, t, order, multiprocessors, work);
+  for (int t = 0; t < 2; t++)
+    list_strips(f, rows, t, order, tg_fly_strip_panels(heights[t]), multiprocessors, work);
   const auto others =
       std::stable_partition(work->strips[1].begin(), work->strips[1].end(),
                             [=](const tg_fly_strip& s) { return reads_own(f, rows, s); });

@@ -14,6 +14,7 @@ typedef struct tg_fly_work {
   std::unique_ptr<bool[]> large;          /* [blocks] */
   std::unique_ptr<bool[]> large_class[2]; /* [classes]: of any large block */
   std::unique_ptr<bool[]> small_class[2]; /* of any small one */
+  uint32_t small_lanes;                   /* threads for a state of a small block */
   std::vector<tg_fly_piece> pieces;
   std::vector<tg_fly_row> rows[TG_FLY_SIZES];
   std::vector<tg_fly_strip> strips[2];
@@ -22,8 +23,9 @@ typedef struct tg_fly_work {
 
 /** Sorts the blocks. tiles: the device has the shared memory that large blocks need. */
 void tg_fly_work_sort(const tg_ci_fly* fly, bool tiles, tg_fly_work* work);
-/** Lists what makes the rows of y. */
+/** Lists what makes the rows of y. heights: of strips, by species. */
 void tg_fly_work_list(const tg_ci_fly* fly, const tg_ci_device_rows* rows,
-                      const tg_ci_sheets* sheets, int multiprocessors, tg_fly_work* work);
+                      const tg_ci_sheets* sheets, const uint32_t heights[2], int multiprocessors,
+                      tg_fly_work* work);
 
 #endif
