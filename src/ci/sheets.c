@@ -19,10 +19,13 @@ enum {
 typedef struct part {
   tg_ci_sheet* sheets;
   tg_ci_chunk* chunks;
-  uint32_t *units, *masks;
+  uint8_t* units;
+  uint32_t* masks;
+  uint16_t* first;
   uint32_t *groups, *words, *operators; /* groups: where each begins, in 32 words */
   size_t sheet_count, chunk_count, unit_count, group_count, word_count, operator_count;
-  size_t sheet_room, chunk_room, unit_room, mask_room, group_room, word_room, operator_room;
+  size_t sheet_room, chunk_room, unit_room, mask_room, first_room, group_room, word_room,
+      operator_room;
 } part;
 
 /* What a thread works in. */
@@ -54,6 +57,7 @@ static void part_free(part* p) {
   TG_FREE(p->chunks);
   TG_FREE(p->units);
   TG_FREE(p->masks);
+  TG_FREE(p->first);
   TG_FREE(p->groups);
   TG_FREE(p->words);
   TG_FREE(p->operators);
@@ -66,6 +70,7 @@ void tg_ci_sheets_free(tg_ci_sheets* s) {
   TG_FREE(s->chunks);
   TG_FREE(s->units);
   TG_FREE(s->masks);
+  TG_FREE(s->first);
   TG_FREE(s->group_begin);
   TG_FREE(s->words);
   TG_FREE(s->operators);
@@ -83,7 +88,7 @@ uint64_t tg_ci_sheets_bytes(const tg_ci_fly* fly) {
       const uint64_t sheets = (link->operator_count / TG_CI_SHEET_OPERATORS + 1) *
                               (classes[c].count / TG_CI_TILE_MOST + 1);
       bytes += sheets * (sizeof(tg_ci_sheet) + 4 * sizeof(tg_ci_chunk) + 256 +
-                         units * (1 + LANES) * sizeof(uint32_t));
+                         units * (1 + LANES * (sizeof(uint32_t) + sizeof(uint16_t))));
     }
   return bytes;
 }
@@ -142,15 +147,20 @@ static tg_status add_units(const tg_ci_tile* tile, uint32_t unit, uint32_t units
     if (used + count > tile->room - 1) break;
     TG_TRY(TG_RESERVE(p->unit_count + 1, "parts of sheets", &p->units, &p->unit_room));
     TG_TRY(TG_RESERVE((p->unit_count + 1) * LANES, "parts of sheets", &p->masks, &p->mask_room));
-    memcpy(p->masks + p->unit_count * LANES, masks, LANES * sizeof *masks);
-    uint32_t* word = &p->units[p->unit_count++];
-    *word = used << 8;
+    TG_TRY(TG_RESERVE((p->unit_count + 1) * LANES, "parts of sheets", &p->first, &p->first_room));
+    uint16_t* first = w->first + (size_t)unit * LANES;
+    uint32_t any = 0;
     for (size_t k = 0; k < LANES; k++) {
-      w->first[(size_t)unit * LANES + k] = (uint16_t)used;
+      first[k] = (uint16_t)used;
       used += (uint32_t)__builtin_popcount(masks[k]);
-      for (uint32_t o = 0; o < 8; o++)
-        if (masks[k] >> 4 * o & 15) *word |= 1u << o;
+      any |= masks[k];
     }
+    p->units[p->unit_count] = 0;
+    for (uint32_t o = 0; o < 8; o++)
+      if (any >> 4 * o & 15) p->units[p->unit_count] |= (uint8_t)(1u << o);
+    memcpy(p->masks + p->unit_count * LANES, masks, LANES * sizeof *masks);
+    memcpy(p->first + p->unit_count * LANES, first, LANES * sizeof *first);
+    p->unit_count++;
   }
   return TG_OK;
 }
@@ -333,6 +343,7 @@ static tg_status join(const part* parts, tg_ci_sheets* s) {
   TG_TRY(TG_ALLOCATE(s->chunk_count, "sheets", &s->chunks));
   TG_TRY(TG_ALLOCATE(s->unit_count, "sheets", &s->units));
   TG_TRY(TG_ALLOCATE(s->unit_count * LANES, "sheets", &s->masks));
+  TG_TRY(TG_ALLOCATE(s->unit_count * LANES, "sheets", &s->first));
   TG_TRY(TG_ALLOCATE(s->group_count + 1, "sheets", &s->group_begin));
   TG_TRY(TG_ALLOCATE(s->word_count, "sheets", &s->words));
   TG_TRY(TG_ALLOCATE(s->operator_count, "sheets", &s->operators));
@@ -356,6 +367,7 @@ static tg_status join(const part* parts, tg_ci_sheets* s) {
     if (p->unit_count) {
       memcpy(s->units + unit, p->units, p->unit_count * sizeof *p->units);
       memcpy(s->masks + unit * LANES, p->masks, p->unit_count * LANES * sizeof *p->masks);
+      memcpy(s->first + unit * LANES, p->first, p->unit_count * LANES * sizeof *p->first);
     }
     if (p->word_count) memcpy(s->words + word, p->words, p->word_count * sizeof *p->words);
     if (p->operator_count)

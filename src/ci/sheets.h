@@ -60,8 +60,9 @@ typedef struct tg_ci_sheets {
   tg_ci_tile* tiles;
   tg_ci_sheet* sheets; /* in the order of the class's links, the same for all its tiles */
   tg_ci_chunk* chunks;
-  uint32_t* units; /* 8 bits: which eights of operators are needed; above them the first place */
-  uint32_t* masks; /* [units, 32] */
+  uint8_t* units;        /* bits: which eights of operators are needed */
+  uint32_t* masks;       /* [units, 32] */
+  uint16_t* first;       /* [units, 32] place of a lane's first number */
   uint32_t* group_begin; /* [groups + 1] in 32 words */
   uint32_t* words;
   uint32_t* operators; /* numbers in their channel */

@@ -58,16 +58,15 @@ typedef struct needed {
   uint32_t op, column;
 } needed;
 
-/* What a chunk keeps, by place; the masks must fit the words of the units. */
+/* What a chunk keeps, by place; the masks must fit what else is told of units and lanes. */
 static uint32_t read_places(const tg_ci_sheets* s, const tg_ci_sheet* sheet,
                             const tg_ci_chunk* chunk, needed* places) {
   uint32_t used = 0;
   for (uint32_t u = 0; u < chunk->unit_count; u++) {
-    const uint32_t word = s->units[chunk->units + u];
     const uint32_t* masks = s->masks + (size_t)(chunk->units + u) * TG_CI_SHEET_LANES;
     uint32_t eights = 0;
-    assert_int_equal(word >> 8, used);
-    for (uint32_t lane = 0; lane < TG_CI_SHEET_LANES; lane++)
+    for (uint32_t lane = 0; lane < TG_CI_SHEET_LANES; lane++) {
+      assert_int_equal(s->first[(size_t)(chunk->units + u) * TG_CI_SHEET_LANES + lane], used);
       for (uint32_t bit = 0; bit < 32; bit++) {
         if (!(masks[lane] >> bit & 1)) continue;
         const needed n = {
@@ -77,7 +76,8 @@ static uint32_t read_places(const tg_ci_sheets* s, const tg_ci_sheet* sheet,
         eights |= 1u << bit / 4;
         places[used++] = n;
       }
-    assert_int_equal(word & 0xff, eights);
+    }
+    assert_int_equal(s->units[chunk->units + u], eights);
   }
   return used;
 }

@@ -18,7 +18,8 @@ enum {
   STAYS = 32, /* jumps in a field, at a time */
   JOBS = 16,  /* pairs of links whose tables are at hand */
   OPERATORS = TG_CI_SHEET_OPERATORS,
-  W_STRIDE = OPERATORS + 4, /* four rows of eight numbers without conflicts */
+  JUMPS_OF_THREAD = JUMPS * OPERATORS / 256, /* at most, with so many threads or more */
+  W_STRIDE = OPERATORS + 4,                  /* four rows of eight numbers without conflicts */
   UNIT = TG_CI_SHEET_UNIT,
   LANES = 32
 };
@@ -28,6 +29,7 @@ enum {
 struct job {
   tg_ci_sheet_pair pair;
   tg_ci_sheet sheet;
+  tg_ci_chunk chunk; /* the sheet's first */
   uint32_t begin, moving;
 };
 
@@ -45,55 +47,61 @@ struct shared {
 template <int STEPS>
 struct unit {
   double a[STEPS][2];
-  uint32_t word, mask;
+  uint32_t eights, first, mask;
 };
 
+/* Behind the source's last column it is read again: such numbers of V are never kept. */
 template <int STEPS>
 static __device__ __forceinline__ void load_unit(const tg_ci_sheets& sheets,
                                                  const tg_ci_sheet& sheet, const tg_ci_chunk& chunk,
                                                  uint32_t number, const shared& s,
                                                  unit<STEPS>* out) {
-  const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4;
+  const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4, last = sheet.columns - 1;
   const uint32_t j = chunk.column + number * UNIT + g;
-  const uint32_t at = chunk.units + number;
-  out->word = __ldg(sheets.units + at);
-  out->mask = __ldg(sheets.masks + (size_t)at * LANES + lane);
+  const uint32_t low = j < last ? j : last, high = j + 8 < last ? j + 8 : last;
+  const size_t at = (size_t)(chunk.units + number) * LANES + lane;
+  out->eights = __ldg(sheets.units + chunk.units + number);
+  out->mask = __ldg(sheets.masks + at);
+  out->first = __ldg(sheets.first + at);
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
     const double* row = s.from[4 * k + t];
-    out->a[k][0] = j < sheet.columns ? __ldg(row + j) : 0.;
-    out->a[k][1] = j + 8 < sheet.columns ? __ldg(row + j + 8) : 0.;
+    out->a[k][0] = __ldg(row + low);
+    out->a[k][1] = __ldg(row + high);
   }
 }
 
-/* Numbers that the lanes before this one keep. */
-static __device__ __forceinline__ uint32_t kept_before(uint32_t mask) {
-  const uint32_t lane = threadIdx.x % LANES, mine = (uint32_t)__popc(mask);
-  uint32_t sum = mine;
-#pragma unroll
-  for (uint32_t step = 1; step < LANES; step *= 2) {
-    const uint32_t other = __shfl_up_sync(~0u, sum, step);
-    if (lane >= step) sum += other;
-  }
-  return sum - mine;
+/* Stores a number and moves on if there is this bit. */
+static __device__ __forceinline__ void keep(uint32_t bit, double value, uint32_t* to) {
+  asm volatile(
+      "{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\t@p st.shared.f64 [%0], %2;\n\t"
+      "@p add.u32 %0, %0, 8;\n\t}"
+      : "+r"(*to)
+      : "r"(bit), "d"(value)
+      : "memory");
 }
 
 template <int STEPS>
 static __device__ __forceinline__ void make_values(const unit<STEPS>& u, const shared& s) {
   const uint32_t lane = threadIdx.x % LANES, g = lane / 4, t = lane % 4;
-  double* to = s.values + (u.word >> 8) + kept_before(u.mask);
+  uint32_t to = (uint32_t)__cvta_generic_to_shared(s.values + u.first);
+  const double* w = s.w + t * W_STRIDE + g;
+  uint32_t kept = u.mask;
+  uint32_t eights = u.eights;
 #pragma unroll 1
-  for (uint32_t o = 0; (u.word & 0xff) >> o; o++) {
-    if (!(u.word >> o & 1)) continue;
-    const uint32_t kept = u.mask >> 4 * o;
-    double c[4] = {0, 0, 0, 0};
+  do { /* without a way around it, all that is asked for is asked for at once */
+    if (eights & 1) {
+      double c[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int k = 0; k < STEPS; k++)
-      tg_fly_multiply_add(c, u.a[k][0], u.a[k][1], s.w[(4 * k + t) * W_STRIDE + o * 8 + g]);
+      for (int k = 0; k < STEPS; k++)
+        tg_fly_multiply_add(c, u.a[k][0], u.a[k][1], w[4 * k * W_STRIDE]);
 #pragma unroll
-    for (int n = 0; n < 4; n++)
-      if (kept >> n & 1) *to++ = c[n];
-  }
+      for (int n = 0; n < 4; n++) keep(kept & 1u << n, c[n], &to);
+    }
+    eights >>= 1;
+    kept >>= 4;
+    w += 8;
+  } while (eights);
 }
 
 static __device__ __forceinline__ double value_of(const double* values, uint32_t jump) {
@@ -155,24 +163,16 @@ static __device__ __forceinline__ void add_jumps(const tg_ci_sheets& sheets, gro
   }
 }
 
-/* Chunk after chunk. */
+/* V of a chunk. */
 template <int STEPS>
-static __device__ __forceinline__ void do_sheet(const tg_ci_sheets& sheets,
-                                                const tg_ci_sheet& sheet, const shared& s) {
+static __device__ __forceinline__ void do_units(const tg_ci_sheets& sheets,
+                                                const tg_ci_sheet& sheet, const tg_ci_chunk& chunk,
+                                                const shared& s) {
   const uint32_t warp = threadIdx.x / LANES, warps = blockDim.x / LANES;
-  for (uint32_t c = 0; c < sheet.chunk_count; c++) {
-    const tg_ci_chunk chunk = sheets.chunks[sheet.chunks + c];
-    group_list groups;
-    load_groups(sheets, chunk, &groups);
-    for (uint32_t number = warp; number < chunk.unit_count; number += warps) {
-      unit<STEPS> u;
-      load_unit(sheets, sheet, chunk, number, s, &u);
-      make_values(u, s);
-    }
-    load_words(sheets, 0, &groups);
-    __syncthreads();
-    add_jumps(sheets, groups, s);
-    __syncthreads();
+  for (uint32_t number = warp; number < chunk.unit_count; number += warps) {
+    unit<STEPS> u;
+    load_unit(sheets, sheet, chunk, number, s, &u);
+    make_values(u, s);
   }
 }
 
@@ -187,51 +187,95 @@ static __device__ void load_jobs(const tg_fly_view& v, const tg_fly_block& block
   const tg_ci_sheet_pair pair = v.sheet_pairs.pairs[first + threadIdx.x];
   out->pair = pair;
   out->sheet = v.sheets.sheets[tile.sheets + pair.sheet];
+  out->chunk = v.sheets.chunks[out->sheet.chunks];
   out->begin = pair.link == UINT32_MAX ? 0 : begin[pair.link];
   out->moving = pair.link == UINT32_MAX ? 0 : begin[pair.link + 1] - out->begin;
 }
 
-/* Up to 16 jumps of A from number first: what they multiply x by, and where that is. */
+/* Up to 16 jumps of A from number first: what they multiply x by, and where that is. A thread has
+ * an operator of B, and asks for all it needs before it waits. */
 static __device__ void load_jumps(const tg_fly_view& v, const tg_fly_block& block, uint32_t row,
                                   const job& j, uint32_t first, uint32_t count, const double* x,
                                   const shared& s) {
-  const uint32_t wide = (count + 3) / 4 * 4 * OPERATORS;
-  for (uint32_t n = threadIdx.x; n < wide; n += blockDim.x) {
-    const uint32_t k = n / OPERATORS, o = n % OPERATORS;
-    double value = 0;
-    if (k < count && o < j.sheet.operator_count) {
-      const uint32_t op = v.sheets.operators[j.sheet.operators + o];
-      if (first + k < j.moving) {
-        const uint32_t at = v.steps.row[j.begin + first + k];
-        value = v.cross[(at & 0x7fffffff) + op];
-        if (at >> 31) value = -value;
-      } else {
-        value = tg_fly_field_of(v, v.fields[1], op, 0, block.first_a + row);
-      }
-    }
-    s.w[k * W_STRIDE + o] = value;
+  const uint32_t o = threadIdx.x % OPERATORS, k0 = threadIdx.x / OPERATORS;
+  const uint32_t step = blockDim.x / OPERATORS, rows = (count + 3) / 4 * 4;
+  const uint32_t moving = j.moving - first < count ? j.moving - first : count;
+  const bool there = o < j.sheet.operator_count;
+  const uint32_t op = there ? __ldg(v.sheets.operators + j.sheet.operators + o) : 0;
+  uint32_t at[JUMPS_OF_THREAD];
+  double value[JUMPS_OF_THREAD];
+#pragma unroll
+  for (int n = 0; n < JUMPS_OF_THREAD; n++) {
+    const uint32_t k = k0 + (uint32_t)n * step;
+    at[n] = there && k < moving ? __ldg(v.steps.row + j.begin + first + k) : 0;
   }
+#pragma unroll
+  for (int n = 0; n < JUMPS_OF_THREAD; n++) {
+    const uint32_t k = k0 + (uint32_t)n * step;
+    value[n] = there && k < moving ? __ldg(v.cross + (at[n] & 0x7fffffff) + op) : 0.;
+    if (at[n] >> 31) value[n] = -value[n];
+  }
+#pragma unroll
+  for (int n = 0; n < JUMPS_OF_THREAD; n++) {
+    const uint32_t k = k0 + (uint32_t)n * step;
+    if (k < rows) s.w[k * W_STRIDE + o] = value[n];
+  }
+  if (there && moving < count && k0 == moving % step) /* the string that stays */
+    s.w[moving * W_STRIDE + o] = tg_fly_field_of(v, v.fields[1], op, 0, block.first_a + row);
   if (threadIdx.x < JUMPS) {
-    const uint32_t k = first + (threadIdx.x < count ? threadIdx.x : 0); /* others have w = 0 */
-    const uint64_t from = k < j.moving ? v.steps.from[j.begin + k] : row;
+    const uint32_t k = threadIdx.x < count ? threadIdx.x : 0; /* others have w = 0 */
+    const uint64_t from = k < moving ? v.steps.from[j.begin + first + k] : row;
     s.from[threadIdx.x] = x + j.pair.offset + from * j.sheet.columns;
   }
 }
 
-static __device__ __forceinline__ void do_job(const tg_fly_view& v, const tg_fly_block& block,
-                                              uint32_t row, const job& j, const double* x,
-                                              const shared& s) {
-  const uint32_t total = j.moving + j.pair.still;
-  for (uint32_t first = 0; first < total; first += JUMPS) {
-    const uint32_t rest = total - first, count = rest < JUMPS ? rest : JUMPS;
-    load_jumps(v, block, row, j, first, count, x, s);
-    __syncthreads();
-    switch ((count + 3) / 4) {
-      case 1: do_sheet<1>(v.sheets, j.sheet, s); break;
-      case 2: do_sheet<2>(v.sheets, j.sheet, s); break;
-      case 3: do_sheet<3>(v.sheets, j.sheet, s); break;
-      default: do_sheet<4>(v.sheets, j.sheet, s); break;
+/* Up to 16 jumps of a job. */
+struct batch {
+  uint32_t at, first, count;
+};
+
+/* The first batch at or behind this place; false: there is none. */
+static __device__ __forceinline__ bool find_batch(const job* jobs, uint32_t count, batch* b) {
+  for (; b->at < count; b->at++, b->first = 0) {
+    const uint32_t total = jobs[b->at].moving + jobs[b->at].pair.still;
+    if (b->first >= total) continue;
+    b->count = total - b->first < JUMPS ? total - b->first : JUMPS;
+    return true;
+  }
+  return false;
+}
+
+/* Batch after batch, chunk after chunk. What the next batch multiplies x by comes while the last
+ * jumps of this one are added. */
+static __device__ __forceinline__ void do_jobs(const tg_fly_view& v, const tg_fly_block& block,
+                                               uint32_t row, uint32_t count, const double* x,
+                                               const shared& s) {
+  batch now = {0, 0, 0};
+  bool there = find_batch(s.jobs, count, &now);
+  if (there) load_jumps(v, block, row, s.jobs[now.at], now.first, now.count, x, s);
+  __syncthreads();
+  while (there) {
+    const job& j = s.jobs[now.at];
+    batch next = {now.at, now.first + JUMPS, 0};
+    there = find_batch(s.jobs, count, &next);
+    for (uint32_t c = 0; c < j.sheet.chunk_count; c++) {
+      const tg_ci_chunk chunk = c == 0 ? j.chunk : v.sheets.chunks[j.sheet.chunks + c];
+      group_list groups;
+      load_groups(v.sheets, chunk, &groups);
+      switch ((now.count + 3) / 4) {
+        case 1: do_units<1>(v.sheets, j.sheet, chunk, s); break;
+        case 2: do_units<2>(v.sheets, j.sheet, chunk, s); break;
+        case 3: do_units<3>(v.sheets, j.sheet, chunk, s); break;
+        default: do_units<4>(v.sheets, j.sheet, chunk, s); break;
+      }
+      load_words(v.sheets, 0, &groups);
+      __syncthreads();
+      if (there && c + 1 == j.sheet.chunk_count)
+        load_jumps(v, block, row, s.jobs[next.at], next.first, next.count, x, s);
+      add_jumps(v.sheets, groups, s);
+      __syncthreads();
     }
+    now = next;
   }
 }
 
@@ -343,7 +387,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const uint32_t count = end - p < JOBS ? end - p : JOBS;
     load_jobs(v, block, at.row, tile, p, count, s.jobs);
     __syncthreads();
-    for (uint32_t n = 0; n < count; n++) do_job(v, block, at.row, s.jobs[n], x, s);
+    do_jobs(v, block, at.row, count, x, s);
     __syncthreads();
   }
   __syncthreads(); /* where there was no pair */

@@ -197,6 +197,7 @@ static void place_large(room* r, const sources* s, tg_fly_view* v) {
   move(r, &v->sheets.chunks, s->sheets.chunks, s->sheets.chunk_count);
   move(r, &v->sheets.units, s->sheets.units, s->sheets.unit_count);
   move(r, &v->sheets.masks, s->sheets.masks, s->sheets.unit_count * TG_CI_SHEET_LANES);
+  move(r, &v->sheets.first, s->sheets.first, s->sheets.unit_count * TG_CI_SHEET_LANES);
   move(r, &v->sheets.group_begin, s->sheets.group_begin, s->sheets.group_count + 1);
   move(r, &v->sheets.words, s->sheets.words, s->sheets.word_count);
   move(r, &v->sheets.operators, s->sheets.operators, s->sheets.operator_count);
