@@ -53,12 +53,6 @@ typedef struct stored_matrix {
   const double* diagonal; /* [rows]; NULL: its products are added to y */
 } stored_matrix;
 
-/** Columns first ... first + count - 1, or all others; whole rows of blocks. */
-typedef struct stored_columns {
-  uint64_t first, count;
-  bool others;
-} stored_columns;
-
 /** What building finds out; in device memory while it goes on. */
 typedef struct stored_tally {
   unsigned long long coded, valued;  /* elements */
@@ -92,12 +86,6 @@ tg_status stored_allocate(tg_ci_device_stored* s, size_t bytes, const char* what
 static inline tg_status stored_queued(const tg_ci_device_stored* s, const char* what) {
   return tg_cuda_status(cudaGetLastError(), s->device, what);
 }
-
-#ifdef __CUDACC__
-static __device__ __forceinline__ bool stored_keeps(const stored_columns& kept, uint64_t column) {
-  return (column - kept.first < kept.count) != kept.others;
-}
-#endif
 
 /** Counts, scans and fills, from the jumps; and by comparisons of states. m.rows, m.first and the
  * choices of kinds are set before. On the default stream; waits. */

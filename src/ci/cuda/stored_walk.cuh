@@ -51,6 +51,16 @@ typedef struct stored_tables {
 tg_status stored_upload_tables(const tg_ci_device_stored* stored, const tg_ci_flat* flat,
                                void** memory, stored_tables* out);
 
+/** Columns first ... first + count - 1, or all others; whole rows of blocks. */
+typedef struct stored_columns {
+  uint64_t first, count;
+  bool others;
+} stored_columns;
+
+static __device__ __forceinline__ bool stored_keeps(const stored_columns& kept, uint64_t column) {
+  return (column - kept.first < kept.count) != kept.others;
+}
+
 /** A state: its block, its strings within their classes. */
 typedef struct stored_row {
   uint32_t block, a, b, i, j;
