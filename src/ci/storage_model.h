@@ -28,7 +28,6 @@ typedef enum tg_ci_storage_term {
   /* on the fly (ci/device_fly.h) */
   TG_CI_TERM_MEETINGS, /* large: a row of y meets a sheet of B, with up to 16 jumps of A */
   TG_CI_TERM_TENSOR,   /* large: tensor instructions in them */
-  TG_CI_TERM_JUMPS,    /* large: jumps of B in them */
   TG_CI_TERM_ALONE,    /* large: elements of one species alone */
   TG_CI_TERM_SMALL,    /* small: elements */
   TG_CI_TERM_LONGEST,  /* small: elements, and pairs of links, of the longest row */

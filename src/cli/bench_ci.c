@@ -222,8 +222,8 @@ static void json_work(tg_json* json, const tg_ci_storage_work* work) {
       [TG_CI_TERM_TABLES] = "table_bytes", [TG_CI_TERM_CODED] = "coded",
       [TG_CI_TERM_VALUED] = "valued",      [TG_CI_TERM_ROWS] = "rows",
       [TG_CI_TERM_MEETINGS] = "meetings",  [TG_CI_TERM_TENSOR] = "tensor",
-      [TG_CI_TERM_JUMPS] = "jumps",        [TG_CI_TERM_ALONE] = "alone",
-      [TG_CI_TERM_SMALL] = "small",        [TG_CI_TERM_LONGEST] = "longest"};
+      [TG_CI_TERM_ALONE] = "alone",        [TG_CI_TERM_SMALL] = "small",
+      [TG_CI_TERM_LONGEST] = "longest"};
   tg_json_open_object(json, "work");
   for (int t = 0; t < TG_CI_TERMS; t++) tg_json_double(json, names[t], work->count[t]);
   tg_json_close_object(json);
