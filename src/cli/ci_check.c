@@ -164,7 +164,7 @@ static void print_need(const tg_cli_ci_job* job, size_t sector) {
   }
   printf(
       "%llu matrix elements, %s; %d lowest levels take about %.4g MB, and about %.2g s on an "
-      "idle machine of this kind\n",
+      "idle machine\n",
       (unsigned long long)n.facts.pairs, tg_ci_storage_words(n.facts.storage), n.states,
       1e-6 * (double)n.peak, fmax(n.seconds, 0.01));
   print_split(&n.split);
@@ -336,7 +336,8 @@ const tg_cli_verb tg_cli_ci_check_verb = {
         "Reads the inputs of ci solve and shows what was understood: format, orbits, elements, "
         "scaling, how far isospin or point-group symmetry is broken. With numbers of particles it "
         "counts the states of each M and parity (irrep) and estimates matrix elements, memory and "
-        "time; times are for an idle machine of 2023, those of a GPU's storages for an H200.",
+        "time; times are for as many threads on an idle Xeon of 2023, with --backend cuda for an "
+        "H200.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -117,7 +117,7 @@ static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* so
   if (acc && tg_module_acc(true)->check() != TG_OK)
     return tg_fail_context(TG_ERR_MACHINE, "--backend acc: ");
   if (gpu && tg_device_count() == 0)
-    return tg_fail(TG_ERR_MACHINE, "--backend cuda: %s", tg_device_reason());
+    return tg_fail(TG_ERR_MACHINE, "--backend cuda: %s; or use --backend omp", tg_device_reason());
   if (o->gpus != TG_CI_UNSET && o->gpus > tg_device_count())
     return tg_fail(TG_ERR_MACHINE, "--gpus %d: this machine has %d", o->gpus, tg_device_count());
   if (o->gpus != TG_CI_UNSET) solve->gpus = o->gpus;

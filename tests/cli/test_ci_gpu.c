@@ -34,6 +34,7 @@ static void a_missing_gpu_is_told(void** state) {
     assert_non_null(strstr(ci_output, "cuda"));
     assert_true(strstr(ci_output, "./dev build cuda") || strstr(ci_output, "driver") ||
                 strstr(ci_output, "GPU"));
+    if (strncmp(words[i], "bench", 5) != 0) assert_non_null(strstr(ci_output, "--backend omp"));
   }
 }
 
