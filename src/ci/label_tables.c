@@ -15,11 +15,13 @@ enum { FEWEST_THREADS = 4 };
 /* Where tables take less than a millisecond. */
 static const uint64_t least_bytes = 1 << 16;
 
-/* So much memory should be left to the solve. */
-static uint64_t most_bytes(void) {
-  enum { SHARE = 32 };
+/* So much memory should be left to the solve: the same of what is free, and of the 80 % of it that
+ * a run may take where it is not told otherwise. */
+static uint64_t most_bytes(uint64_t allowed) {
+  enum { SHARE = 32, SHARE_OF_ALLOWED = 25 };
   const uint64_t free = tg_memory_free();
-  return free == UINT64_MAX ? 128 << 20 : free / SHARE;
+  const uint64_t most = free == UINT64_MAX ? 128 << 20 : free / SHARE;
+  return allowed && allowed / SHARE_OF_ALLOWED < most ? allowed / SHARE_OF_ALLOWED : most;
 }
 
 /* On a GPU, of an operator: a part of what is kept free there for the driver (solve_device.c). */
@@ -31,6 +33,7 @@ struct tg_ci_label_tables {
   tg_ci_label_place place;
   pthread_t thread;
   bool running;
+  bool enough; /* for the thread */
   bool made[TG_CI_LABELS];
   tg_ci_fly fly[TG_CI_LABELS];
   int device[TG_CI_LABELS];
@@ -70,12 +73,13 @@ static void* make_all(void* context) {
   const tg_ci_device_operator_params params = {
       .few = true, .threads = threads, .memory = UINT64_MAX};
   const uint64_t bytes = bytes_of(t->problem, t->space, threads);
-  if (bytes < least_bytes || bytes > most_bytes()) return NULL;
+  if (bytes < least_bytes || bytes > most_bytes(t->place.memory)) return NULL;
 #ifdef _OPENMP
   omp_set_num_threads(threads); /* of this thread's regions */
 #endif
   for (int k = 0, number = 0; k < TG_CI_LABELS; k++) {
     if (!t->problem->label[k]) continue;
+    if (__atomic_load_n(&t->enough, __ATOMIC_RELAXED)) break;
     t->made[k] = tg_ci_device_tables(t->problem->label[k], t->space, &params, &t->fly[k]) == TG_OK;
     if (t->made[k] && t->place.gpus > 0 && make_operator(t, k, number) != TG_OK) t->op[k] = NULL;
     number++;
@@ -118,6 +122,7 @@ tg_ci_device_operator* tg_ci_label_tables_operator(tg_ci_label_tables* tables, i
 void tg_ci_label_tables_free(tg_ci_label_tables** tables) {
   tg_ci_label_tables* t = *tables;
   if (!t) return;
+  __atomic_store_n(&t->enough, true, __ATOMIC_RELAXED); /* a run that was interrupted ends soon */
   finish(t);
   for (int k = 0; k < TG_CI_LABELS; k++) {
     tg_ci_device_operator_free(t->op[k]);

@@ -14,6 +14,8 @@ typedef struct tg_ci_label_place {
   int threads; /* of the host, of which half are taken; 0: all of OpenMP's */
   int gpus;    /* more than 1: label number n of those there are goes to GPU n % gpus; 0: none */
   int device;  /* of one */
+  uint64_t memory; /* of the host, that is left to the run, a small part of it for these; 0: what is
+                      free */
 } tg_ci_label_place;
 
 /** Begins; NULL where there are few threads. The problem and the space must stay. Very small and
@@ -26,7 +28,7 @@ const tg_ci_fly* tg_ci_label_tables_of(tg_ci_label_tables* tables, int k);
 /** The same for its operator on a GPU, which has a stream of its own; NULL if that is on another
  * GPU, too. It goes with the tables. */
 tg_ci_device_operator* tg_ci_label_tables_operator(tg_ci_label_tables* tables, int k, int device);
-/** Waits, null-safe. */
+/** Null-safe; begins no more of them, and waits for what is being made. */
 void tg_ci_label_tables_free(tg_ci_label_tables** tables);
 
 #endif

@@ -116,8 +116,10 @@ static tg_status solve_or_go_on(void* context, const tg_eigen_problem* problem,
 static void begin_labels(void* context) {
   tg_ci_run* r = context;
   const bool one = r->params->gpus <= 1 || tg_ci_pes_are_processes(r->params->transport);
-  const tg_ci_label_place place = {
-      .threads = r->pes.threads, .gpus = one ? 1 : r->params->gpus, .device = r->gpu.device};
+  const tg_ci_label_place place = {.threads = r->pes.threads,
+                                   .gpus = one ? 1 : r->params->gpus,
+                                   .device = r->gpu.device,
+                                   .memory = r->memory};
   if (!r->labels && r->space && r->params->backend == TG_CI_CUDA && tg_ci_pes_lead(&r->pes))
     r->labels = tg_ci_label_tables_begin(r->problem, r->space, &place);
 }
