@@ -194,7 +194,7 @@ static tg_bench_ci_params params_of(const fields* f, const known* c, const char*
                           .repeats = f->repeats > 0                     ? f->repeats
                                      : c->length == TG_BENCH_CI_MINUTES ? 1
                                                                         : 3,
-                          .memory = f->memory_gb > 0 ? (uint64_t)(1e9 * f->memory_gb) : 0};
+                          .memory = f->memory_gb > 0 ? (uint64_t)ceil(1e9 * f->memory_gb) : 0};
   for (int s = TG_CI_STORAGE_AUTO; s <= TG_CI_STORAGE_FLY; s++)
     if (strcmp(f->storage, tg_ci_storage_name((tg_ci_storage)s)) == 0) p.storage = (tg_ci_storage)s;
   return p;

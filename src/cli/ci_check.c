@@ -141,14 +141,20 @@ static void print_split(const tg_ci_distribution* d) {
   if (d->pe_count) printf("  imbalance %.2f %%\n", 100 * tg_ci_distribution_imbalance(d));
 }
 
-/* What solve would take, or why it could not. */
+/* What solve would take, or why it would end before it begins. */
+static tg_status estimate(const tg_cli_ci_job* job, size_t sector, tg_ci_need* out) {
+  tg_ci_solve_params solve = job->solve;
+  TG_TRY(tg_cli_ci_share_memory(&solve));
+  return tg_ci_solve_estimate(&job->problem, &solve, sector, out);
+}
+
 static void print_need(const tg_cli_ci_job* job, size_t sector) {
   const tg_ci_problem* p = &job->problem;
   tg_ci_need n;
   char words[64];
   tg_cli_ci_symmetry(p, p->sectors[sector], words, sizeof words);
   printf("%s at %s = %d: ", words, p->kind == TG_CI_NUCLEUS ? "2M" : "2Sz", p->two_m);
-  if (tg_ci_solve_estimate(p, &job->solve, sector, &n) != TG_OK) {
+  if (estimate(job, sector, &n) != TG_OK) {
     printf("%s\n", tg_last_error());
     return;
   }
@@ -160,6 +166,7 @@ static void print_need(const tg_cli_ci_job* job, size_t sector) {
            (unsigned long long)n.facts.pairs, tg_ci_storage_words(n.facts.storage), n.states,
            1e-6 * (double)n.peak, n.gpu.host ? "" : " of the host", gpu);
     if (*storage) printf("  %s\n", storage);
+    tg_ci_distribution_free(&n.split);
     return;
   }
   printf(
@@ -263,7 +270,7 @@ static void json_space(const tg_cli_ci_job* job, tg_json* json) {
     tg_ci_need n;
     tg_json_open_object(json, NULL);
     tg_cli_ci_json_symmetry(p, p->sectors[s], json);
-    if (tg_ci_solve_estimate(p, &job->solve, s, &n) != TG_OK) {
+    if (estimate(job, s, &n) != TG_OK) {
       tg_json_text(json, "impossible", tg_last_error());
     } else {
       tg_json_int(json, "dimension", (long long)n.facts.dimension);

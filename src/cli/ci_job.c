@@ -84,7 +84,7 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
   if (o->pes != TG_CI_UNSET) solve->pes = o->pes;
   if (o->states != TG_CI_UNSET) solve->states = o->states;
   if (o->threads != TG_CI_UNSET) solve->threads = o->threads;
-  if (!isnan(o->memory_gb)) solve->memory = (uint64_t)(1e9 * o->memory_gb);
+  if (!isnan(o->memory_gb)) solve->memory = (uint64_t)ceil(1e9 * o->memory_gb);
   if (!isnan(o->tolerance)) solve->tolerance = o->tolerance;
   for (int s = TG_CI_STORAGE_AUTO; s < TG_CI_STORAGES; s++)
     if (strcmp(o->storage, tg_ci_storage_name((tg_ci_storage)s)) == 0)
@@ -161,11 +161,11 @@ static bool is_asked(const tg_ci_input* input, const tg_ci_problem_params* p) {
   return p->protons != TG_CI_UNSET || p->neutrons != TG_CI_UNSET || p->partition;
 }
 
-tg_status tg_cli_ci_share_memory(bool needed, tg_ci_solve_params* solve) {
+tg_status tg_cli_ci_share_memory(tg_ci_solve_params* solve) {
   const uint64_t held = tg_memory_held(NULL), all = solve->memory;
   if (!all) return TG_OK;
   solve->memory = held < all ? all - held : 1;
-  if (held < all || !needed) return TG_OK;
+  if (held < all) return TG_OK;
   return tg_fail(TG_ERR_MACHINE,
                  "--memory: %.4g GB may be used, and the program with its inputs takes %.4g GB by "
                  "itself; allow more",
@@ -190,7 +190,6 @@ tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_c
   out->asked = is_asked(&out->input, &params);
   if (needed || out->asked)
     TG_TRY_GOTO(tg_ci_problem_make(&out->input, &params, &out->problem), failed);
-  if (!needed) TG_TRY_GOTO(tg_cli_ci_share_memory(false, &out->solve), failed);
   return TG_OK;
 failed:
   tg_cli_ci_close(out);

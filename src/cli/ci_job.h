@@ -41,8 +41,8 @@ tg_cli_ci_options tg_cli_ci_defaults(void);
 tg_status tg_cli_ci_open(const tg_cli_ci_options* options, bool needed, tg_cli_ci_job* out);
 void tg_cli_ci_close(tg_cli_ci_job* job);
 /** --memory is for the program with its inputs, which are there by now; the solver gets the rest.
- * needed: it is an error where nothing is left. tg_cli_ci_open does it where it is not. */
-tg_status tg_cli_ci_share_memory(bool needed, tg_ci_solve_params* solve);
+ * TG_ERR_MACHINE where nothing is left. */
+tg_status tg_cli_ci_share_memory(tg_ci_solve_params* solve);
 
 /** "4 protons and 4 neutrons outside a core of mass 16 (A = 24)", "5 + 5 electrons". */
 void tg_cli_ci_describe(const tg_ci_problem* problem, char* out, size_t size);

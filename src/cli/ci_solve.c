@@ -153,7 +153,7 @@ static tg_status solve(const fields* f, tg_cli_ci_job* job, tg_cli_ci_outputs* o
       done);
   beginning begin = {f, job, &list, outputs};
   TG_TRY_GOTO(first_does(&job->solve, begin_outputs, &begin), done);
-  TG_TRY_GOTO(tg_cli_ci_share_memory(true, &job->solve), done);
+  TG_TRY_GOTO(tg_cli_ci_share_memory(&job->solve), done);
   set_callbacks(f, outputs, &progress, &job->solve);
   status = tg_ci_solve(&job->problem, &job->solve, &spectrum);
   tg_cli_ci_progress_end(&progress);

@@ -148,6 +148,8 @@ static void check_counts_and_estimates(void** state) {
   assert_non_null(strstr(ci_output, "impossible"));
   assert_int_equal(ci_run("check -i tests/ci/data/rhf.fcidump"), 0);
   assert_non_null(strstr(ci_output, "4 electrons, 2Sz = 0"));
+  assert_int_equal(ci_run("check -i usdb --neutrons 2 --memory 0.0003"), 0);
+  assert_non_null(strstr(ci_output, "by itself; allow more"));
   assert_int_equal(ci_run("check -i usdb --protons 13"), 2);
   assert_int_equal(ci_run("check -i missing.snt"), 2);
 }
@@ -240,8 +242,9 @@ static void mistakes_are_refused(void** state) {
       {"-i usdb --neutrons 2 --memory -1", 2, "--memory -1"},
       {"-i usdb --neutrons 2 --tolerance -1", 2, "--tolerance -1"},
       {"-i usdb --protons 4 --neutrons 4 --memory 1e-4", 3, "may be used"},
-      {"-i usdb --protons 4 --neutrons 4 --memory 0.03 --storage stored", 3, "--storage fly"},
+      {"-i usdb --protons 6 --neutrons 6 --memory 0.2 --storage stored", 3, "--storage fly"},
       {"-i usdb --protons 2 --neutrons 2 --memory 0.0003 --storage fly", 3, "by itself"},
+      {"-i usdb --neutrons 2 --memory 1e-30", 3, "by itself"}, /* not no limit */
       {"-i usdb --neutrons 2 --hw -5", 2, "hw"},
       {"-i usdb --neutrons 2 --hw 0", 2, "--hw 0"},
       {"-i usdb --neutrons 2 --nmax -1", 2, "nmax -1"},
