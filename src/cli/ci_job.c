@@ -65,6 +65,8 @@ static tg_status read_inputs(const tg_cli_ci_options* o, tg_cli_ci_job* job) {
 
 /* ---- the numbers ---- */
 
+enum { MOST_PES = 65536 /* of an estimate, too */ };
+
 static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* solve) {
   *solve = tg_ci_solve_defaults();
   if (o->states != TG_CI_UNSET && o->states < 1)
@@ -76,11 +78,11 @@ static tg_status read_numbers(const tg_cli_ci_options* o, tg_ci_solve_params* so
                    o->memory_gb);
   if (!isnan(o->tolerance) && !(o->tolerance > 0))
     return tg_fail(TG_ERR_INPUT, "--tolerance %g: a number above 0 was expected", o->tolerance);
-  if (o->pes != TG_CI_UNSET && o->pes < 1)
+  if (o->pes != TG_CI_UNSET && (o->pes < 1 || o->pes > MOST_PES))
     return tg_fail(TG_ERR_INPUT,
-                   "--pe %d: a number of processing elements, at least 1, was "
+                   "--pe %d: a number of processing elements, from 1 to %d, was "
                    "expected",
-                   o->pes);
+                   o->pes, MOST_PES);
   if (o->pes != TG_CI_UNSET) solve->pes = o->pes;
   if (o->states != TG_CI_UNSET) solve->states = o->states;
   if (o->threads != TG_CI_UNSET) solve->threads = o->threads;

@@ -96,8 +96,10 @@ static int start_threads(pe_thread* threads, int count) {
 tg_status tg_loop_run(const tg_world_params* params, tg_world_main main, void* context) {
   int count = params->pe_count ? params->pe_count : 1;
   if (count > MOST_PES)
-    return tg_fail(TG_ERR_INPUT, "world: %d processing elements in one process; at most %d", count,
-                   MOST_PES);
+    return tg_fail(TG_ERR_INPUT,
+                   "world: %d processing elements in one process; at most %d; start more processes "
+                   "(mpirun -n), or ask for fewer",
+                   count, MOST_PES);
   tg_loop* loop = NULL;
   pe_thread* threads = NULL;
   tg_status status = TG_OK;
