@@ -104,7 +104,7 @@ static tg_status no_room(const tg_ci_device_operator_params* params,
   return tg_fail(TG_ERR_MACHINE,
                  "GPU %d: %.4g GB are needed, and %.4g GB may be used: %.4g GB for the fewest "
                  "vectors that do, %.4g GB for %s%s; ask for fewer --states, truncate the space "
-                 "(--nmax, --excitations, --occupation), or use --backend omp",
+                 "(--nmax, --excitations, --occupation), use more --gpus, or use --backend omp",
                  params->device, gb(needed), gb(params->memory), gb(params->fewest),
                  gb(needed - params->fewest),
                  stored ? "the stored matrix and making it" : "the tables of the Hamiltonian",

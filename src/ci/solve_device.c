@@ -127,12 +127,12 @@ tg_status tg_ci_device_vectors(const tg_ci_device_room* room, uint64_t dimension
   if (*fewest <= room->usable) return TG_OK;
   return tg_fail(
       TG_ERR_MACHINE,
-      "%s: %d states need at least %d vectors of %.3g GB, %.4g GB in all, and %.4g GB may be "
-      "used%s; ask for fewer --states, truncate the space (--nmax, --excitations, --occupation), "
-      "%sor use --backend omp",
-      place_of(room, place), eigen->states, least + (eigen->block ? eigen->block : 2),
-      8e-9 * (double)dimension, gb(*fewest), gb(room->usable),
-      room->pes > 1 ? " by a processing element" : "",
+      "%s: %d state%s at least %d vectors of %.3g GB, %.4g GB in all, and %.4g GB may be used%s; "
+      "%struncate the space (--nmax, --excitations, --occupation), %sor use --backend omp",
+      place_of(room, place), eigen->states, eigen->states > 1 ? "s need" : " needs",
+      least + (eigen->block ? eigen->block : 2), 8e-9 * (double)dimension, gb(*fewest),
+      gb(room->usable), room->pes > 1 ? " by a processing element" : "",
+      eigen->states > 1 ? "ask for fewer --states, " : "",
       room->place == TG_EIGEN_ACC ? "" : "use more --gpus, ");
 }
 

@@ -52,6 +52,12 @@ static void vectors_are_counted(void** state) {
   expect_words(tg_ci_device_vectors(&room, ni56, &e, &fewest, &usual),
                (const char* const[]){"GPU 3 (a card): 20 states need at least 30 vectors of 8.7 GB",
                                      "138 GB may be used", "--states", "--nmax", NULL});
+  e = lanczos(1); /* of one state there are no fewer */
+  const tg_ci_device_room narrow = room_of(90 * gb);
+  expect_words(tg_ci_device_vectors(&narrow, ni56, &e, &fewest, &usual),
+               (const char* const[]){"1 state needs at least 11 vectors of 8.7 GB",
+                                     "used; truncate the space", NULL});
+  e = lanczos(20);
   tg_ci_device_room four = room; /* four GPUs share rows; each gathers a block of two as a whole */
   four.gpus = four.pes = 4;
   assert_int_equal(tg_ci_device_vectors(&four, ni56, &e, &fewest, &usual), TG_OK);
@@ -97,7 +103,7 @@ static void operators_that_do_not_fit_are_told(void** state) {
   params.fewest = gb + 1;
   expect_words(tg_ci_device_operator_estimate(problem.h, space, &params, &facts),
                (const char* const[]){"GPU 3: ", "1 GB may be used", "fewest vectors", "--states",
-                                     "--backend omp", NULL});
+                                     "more --gpus", "--backend omp", NULL});
   params.fewest = 0;
   params.host_memory = 1;
   expect_words(tg_ci_device_operator_estimate(problem.h, space, &params, &facts),
