@@ -94,7 +94,15 @@ static bool multiply_in_steps(tg_ci_device_fly* op, cudaStream_t stream, uint64_
   return true;
 }
 
-/* k vectors by rows [first, end); out: [end - first, k] packed. As a whole and in two steps. */
+/* Small blocks in the stream of the others, or beside it. */
+static bool other_way(tg_ci_device_fly* op) {
+  op->beside = !op->beside;
+  RUN(tg_fly_side_make(op));
+  return true;
+}
+
+/* k vectors by rows [first, end); out: [end - first, k] packed. As a whole and in two steps, small
+ * blocks by one stream and by two. */
 static bool multiply(const tg_ci_fly* fly, tg_ci_device_rows rows, int k, const double* x,
                      size_t ld, std::vector<double>* out, std::vector<double>* diagonal) {
   const size_t n = (size_t)(rows.end - rows.first), ldy = n + GUARD;
@@ -107,7 +115,8 @@ static bool multiply(const tg_ci_fly* fly, tg_ci_device_rows rows, int k, const 
   std::vector<double> host(untouched), again(untouched);
   RUN(tg_ci_device_fly_create(fly, 0, stream, &rows, &op.at));
   reading_others += op.at->view.strip_count[1] - op.at->view.own_strips;
-  for (int repeat = 0; repeat < 3; repeat++) {
+  for (int repeat = 0; repeat < 4; repeat++) {
+    if (repeat % 2) EXPECT(other_way(op.at));
     CUDA(cudaMemcpy(y.at, untouched.data(), host.size() * sizeof(double), cudaMemcpyHostToDevice));
     if (repeat < 2)
       RUN(tg_ci_device_fly_apply(op.at, k, x, ld, y.at, ldy));
@@ -324,7 +333,7 @@ static void print_stages(tg_ci_device_fly* fly, const double* x, double* y, size
                          int repeats) {
   const cudaStream_t stream = fly->stream;
   const double states =
-      stage_time(stream, repeats, [=] { tg_fly_queue_states(fly, 1, x, size, y, size); });
+      stage_time(stream, repeats, [=] { tg_fly_queue_states(fly, false, 1, x, size, y, size); });
   double alone[2];
   for (int t = 0; t < 2; t++)
     alone[t] = stage_time(stream, repeats,

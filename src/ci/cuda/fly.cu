@@ -22,6 +22,18 @@ static tg_status check_rows(const tg_ci_fly* f, int device, const tg_ci_device_r
                  (unsigned long long)f->space->dimension);
 }
 
+/* Threads of small blocks have much to do one after the other, and leave room for others. */
+tg_status tg_fly_side_make(tg_ci_device_fly* fly) {
+  const char* what = "making a stream for small blocks";
+  if (!fly->beside || fly->side) return TG_OK;
+  TG_TRY(tg_cuda_status(cudaStreamCreateWithFlags(&fly->side, cudaStreamNonBlocking), fly->device,
+                        what));
+  TG_TRY(tg_cuda_status(cudaEventCreateWithFlags(&fly->fork, cudaEventDisableTiming), fly->device,
+                        what));
+  return tg_cuda_status(cudaEventCreateWithFlags(&fly->join, cudaEventDisableTiming), fly->device,
+                        what);
+}
+
 tg_status tg_ci_device_fly_create(const tg_ci_fly* from, int device, void* stream,
                                   const tg_ci_device_rows* rows, tg_ci_device_fly** out) {
   const tg_ci_device_rows all = {0, from->space->dimension};
@@ -44,6 +56,7 @@ tg_status tg_ci_device_fly_create(const tg_ci_fly* from, int device, void* strea
   if (status == TG_OK) status = tg_fly_tables_make(fly, from, rows);
   if (status == TG_OK) status = tg_fly_alone_prepare(fly);
   if (status == TG_OK) status = tg_fly_cross_prepare(fly);
+  if (status == TG_OK) status = tg_fly_side_make(fly);
   if (status == TG_OK) {
     tg_fly_queue_field_sums(fly);
     status = tg_cuda_status(cudaGetLastError(), device, "preparing the product");
@@ -60,6 +73,12 @@ void tg_ci_device_fly_destroy(tg_ci_device_fly** fly) {
   if (fly == nullptr || *fly == nullptr) return;
   cudaSetDevice((*fly)->device);
   cudaStreamSynchronize((*fly)->stream);
+  if ((*fly)->side) {
+    cudaStreamSynchronize((*fly)->side);
+    cudaStreamDestroy((*fly)->side);
+  }
+  if ((*fly)->fork) cudaEventDestroy((*fly)->fork);
+  if ((*fly)->join) cudaEventDestroy((*fly)->join);
   cudaFree((*fly)->memory);
   delete *fly;
   *fly = nullptr;
@@ -69,15 +88,38 @@ static tg_status select_device(const tg_ci_device_fly* fly) {
   return tg_cuda_status(cudaSetDevice(fly->device), fly->device, "selecting it");
 }
 
+/* Small blocks beside what else is queued, until finish; they read x, and write other rows of y
+ * than the others. The product's first kernel follows the fork, and begins when all before it is
+ * done; those behind it follow each other without anything between them. */
+static tg_status fork_small(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                            size_t ldy) {
+  const int device = fly->device;
+  if (!fly->beside || fly->view.piece_count == 0) return TG_OK;
+  TG_TRY(tg_cuda_status(cudaEventRecord(fly->fork, fly->stream), device, "small blocks"));
+  TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->side, fly->fork, 0), device, "small blocks"));
+  tg_fly_queue_states(fly, true, k, x, ldx, y, ldy);
+  return tg_cuda_status(cudaEventRecord(fly->join, fly->side), device, "small blocks");
+}
+
+/* What small blocks and both species have left, behind the parts of one species. */
+static tg_status finish(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
+                        size_t ldy) {
+  if (!fly->beside) tg_fly_queue_states(fly, false, k, x, ldx, y, ldy);
+  tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
+  if (fly->beside && fly->view.piece_count > 0)
+    TG_TRY(tg_cuda_status(cudaStreamWaitEvent(fly->stream, fly->join, 0), fly->device,
+                          "small blocks"));
+  return tg_cuda_status(cudaGetLastError(), fly->device, "starting the product");
+}
+
 tg_status tg_ci_device_fly_apply(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
                                  double* y, size_t ldy) {
   TG_TRY(select_device(fly));
+  TG_TRY(fork_small(fly, k, x, ldx, y, ldy));
   tg_fly_begin(fly);
   tg_fly_queue_alone(fly, 1, false, k, x, ldx, y, ldy);
   tg_fly_queue_alone(fly, 0, true, k, x, ldx, y, ldy);
-  tg_fly_queue_states(fly, k, x, ldx, y, ldy);
-  tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
-  return tg_cuda_status(cudaGetLastError(), fly->device, "starting the product");
+  return finish(fly, k, x, ldx, y, ldy);
 }
 
 tg_status tg_ci_device_fly_apply_local(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
@@ -91,12 +133,11 @@ tg_status tg_ci_device_fly_apply_local(tg_ci_device_fly* fly, int k, const doubl
 tg_status tg_ci_device_fly_apply_rest(tg_ci_device_fly* fly, int k, const double* x, size_t ldx,
                                       double* y, size_t ldy) {
   TG_TRY(select_device(fly));
+  TG_TRY(fork_small(fly, k, x, ldx, y, ldy));
   tg_fly_begin(fly);
   tg_fly_queue_own(fly, false, k, x, ldx, y, ldy);
   tg_fly_queue_alone(fly, 0, true, k, x, ldx, y, ldy);
-  tg_fly_queue_states(fly, k, x, ldx, y, ldy);
-  tg_fly_queue_cross(fly, k, x, ldx, y, ldy);
-  return tg_cuda_status(cudaGetLastError(), fly->device, "starting the product");
+  return finish(fly, k, x, ldx, y, ldy);
 }
 
 tg_status tg_ci_device_fly_diagonal(tg_ci_device_fly* fly, double* d) {

@@ -40,9 +40,10 @@ typedef struct tg_fly_block {
   uint64_t offset;
 } tg_fly_block;
 
-/** States of a small block: tg_fly_view::small_lanes threads each. */
+/** States of a small block. */
 typedef struct tg_fly_piece {
   uint32_t block, number; /* of TG_FLY_PIECE threads */
+  uint32_t lanes; /* threads for a state: a power of two, at most 32; the same for all rows */
 } tg_fly_piece;
 
 /** A row of a large block, of a tile of B's strings. */
@@ -75,8 +76,9 @@ typedef struct tg_fly_fields {
 typedef struct tg_fly_view {
   tg_fly_block* blocks;
   uint32_t block_count;
-  uint32_t* block_begin; /* [classes of A + 1] */
-  uint64_t first, end;   /* the states of y */
+  uint32_t* block_at; /* [classes of A, classes of B] number of the block + 1; 0: there is none */
+  uint32_t classes_b;
+  uint64_t first, end; /* the states of y */
   double constant;
   double* alone_diagonal[2]; /* [strings] */
   uint16_t* strings[2];      /* [strings, particles] */
@@ -95,7 +97,6 @@ typedef struct tg_fly_view {
   tg_fly_links jumps[2], alone[2];
   tg_fly_piece* pieces;
   size_t piece_count;
-  uint32_t small_lanes; /* a power of two, at most 32; the same for all rows */
 
   /* large blocks */
   tg_fly_links steps_links; /* of A: `of` and `link` alone */
@@ -115,6 +116,9 @@ struct tg_ci_device_fly {
   cudaStream_t stream;
   bool overlaps; /* the device lets a kernel begin while the one before ends */
   bool follows;  /* the stream's last kernel is of the product that is being queued */
+  bool beside;   /* small blocks are so much work that they have a stream of their own */
+  cudaStream_t side;
+  cudaEvent_t fork, join;
   tg_fly_view view;
   void* memory; /* of all tables */
 };
@@ -129,13 +133,15 @@ size_t tg_fly_cross_shared(void);
 /** Tells the driver how much shared memory kernels take. */
 tg_status tg_fly_cross_prepare(tg_ci_device_fly* fly);
 tg_status tg_fly_alone_prepare(tg_ci_device_fly* fly);
+/** Where small blocks have a stream of their own: makes it. */
+tg_status tg_fly_side_make(tg_ci_device_fly* fly);
 /** What comes next begins when all before it is done: x is there then. Kernels of a product that
  * follow each other without anything else between them begin while the last blocks of threads of
  * the one before run; they wait for it before they touch y. */
 static inline void tg_fly_begin(tg_ci_device_fly* fly) { fly->follows = false; }
-/** Small blocks; k vectors. */
-void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
-                         size_t ldy);
+/** Small blocks; k vectors. In the stream of the product, as one of its kernels, or in side. */
+void tg_fly_queue_states(tg_ci_device_fly* fly, bool side, int k, const double* x, size_t ldx,
+                         double* y, size_t ldy);
 /** Large blocks: y = the part of one species, then y += that of the other (second), then y += the
  * rest. A sum of two has the same bits in either order. */
 void tg_fly_queue_alone(tg_ci_device_fly* fly, int species, bool second, int k, const double* x,
@@ -187,16 +193,8 @@ static void tg_fly_launch(tg_ci_device_fly* fly, void (*kernel)(Parameters...), 
 /** The block of these classes; NULL: there is none. */
 static __device__ __forceinline__ const tg_fly_block* tg_fly_block_of(const tg_fly_view& v,
                                                                       uint32_t a, uint32_t b) {
-  const uint32_t end = v.block_begin[a + 1];
-  uint32_t low = v.block_begin[a], high = end;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (v.blocks[middle].b < b)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < end && v.blocks[low].b == b ? &v.blocks[low] : nullptr;
+  const uint32_t number = v.block_at[(size_t)a * v.classes_b + b];
+  return number ? &v.blocks[number - 1] : nullptr;
 }
 
 /** The sum of a field over the particles of a string of species. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small blocks of the factorised product, and the diagonal, from the tables as they are on the
- * host. Some threads, from one to a warp, make an element of y: the fewer states there are, the
- * more, as each lookup has to wait for the one before. Each thread takes every n-th jump, and their
- * sums are added up in pairs; how many threads they are depends on the whole space alone, so
- * neither rows nor vectors change bits. Neighbouring states have neighbouring strings, so what the
- * threads of a warp look up is mostly in the same lines of the first-level cache. */
+ * host. Some threads, from one to a warp, make an element of y, as each lookup has to wait for the
+ * one before: the more, the more work a state has, and the fewer states there are. Each thread
+ * takes every n-th jump, and their sums are added up in pairs; how many threads they are depends on
+ * the tables of the whole space alone (fly_work.cu), so neither rows nor vectors change bits.
+ * Neighbouring states have neighbouring strings, so what the threads of a warp look up is mostly in
+ * the same lines of the first-level cache. */
 #include "ci/cuda/fly.cuh"
 
 enum { THREADS = TG_FLY_PIECE, MOST_VECTORS = 4 };
@@ -96,6 +97,7 @@ static __device__ void cross(const tg_fly_view& v, const tg_fly_block& block, ui
     const uint32_t begin_a = a.begin[la.row + row], end_a = a.begin[la.row + row + 1];
     while (first_b < end_b && b.link[first_b].channel < la.channel) first_b++;
     if (begin_a == end_a) continue;
+    const uint64_t* rows = v.cross_row + v.channel_begin[la.channel];
     for (uint32_t m = first_b; m < end_b && b.link[m].channel == la.channel; m++) {
       const tg_fly_link lb = b.link[m];
       const uint32_t begin_b = b.begin[lb.row + column], next_b = b.begin[lb.row + column + 1];
@@ -104,7 +106,7 @@ static __device__ void cross(const tg_fly_view& v, const tg_fly_block& block, ui
       if (!source) continue;
       for (uint32_t d = begin_a + s.first_a; d < end_a; d += s.n_a) {
         const uint32_t code = a.code[d];
-        const double* w = v.cross + v.cross_row[v.channel_begin[la.channel] + (code >> 1)];
+        const double* w = v.cross + rows[code >> 1];
         const double* from = x + source->offset + (uint64_t)a.from[d] * source->columns;
         for (uint32_t e = begin_b + s.first_b; e < next_b; e += s.n_b) {
           const double factor = w[b.code[e] >> 1];
@@ -129,7 +131,7 @@ static __global__ void __launch_bounds__(THREADS)
                    double* __restrict__ y, size_t ldy) {
   const tg_fly_piece piece = v.pieces[blockIdx.x];
   const tg_fly_block block = v.blocks[piece.block];
-  const uint32_t n = v.small_lanes;
+  const uint32_t n = piece.lanes;
   const share s = share_of(threadIdx.x % n, n);
   const uint64_t at = (uint64_t)piece.number * (THREADS / n) + threadIdx.x / n;
   const uint64_t state = block.offset + at;
@@ -153,24 +155,28 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 template <int K>
-static void queue(tg_ci_device_fly* fly, const double* x, size_t ldx, double* y, size_t ldy) {
-  tg_fly_launch(fly, states_product<K>, dim3((unsigned)fly->view.piece_count), THREADS, 0,
-                fly->view, x, ldx, y, ldy);
+static void queue(tg_ci_device_fly* fly, bool side, const double* x, size_t ldx, double* y,
+                  size_t ldy) {
+  const dim3 grid((unsigned)fly->view.piece_count);
+  if (side)
+    states_product<K><<<grid, THREADS, 0, fly->side>>>(fly->view, x, ldx, y, ldy);
+  else
+    tg_fly_launch(fly, states_product<K>, grid, THREADS, 0, fly->view, x, ldx, y, ldy);
 }
 
-void tg_fly_queue_states(tg_ci_device_fly* fly, int k, const double* x, size_t ldx, double* y,
-                         size_t ldy) {
+void tg_fly_queue_states(tg_ci_device_fly* fly, bool side, int k, const double* x, size_t ldx,
+                         double* y, size_t ldy) {
   if (fly->view.piece_count == 0) return;
   for (int v = 0; v < k;) {
     const int count = k - v >= MOST_VECTORS ? MOST_VECTORS : k - v >= 2 ? 2 : 1;
     const double* from = x + (size_t)v * ldx;
     double* to = y + (size_t)v * ldy;
     if (count == MOST_VECTORS)
-      queue<MOST_VECTORS>(fly, from, ldx, to, ldy);
+      queue<MOST_VECTORS>(fly, side, from, ldx, to, ldy);
     else if (count == 2)
-      queue<2>(fly, from, ldx, to, ldy);
+      queue<2>(fly, side, from, ldx, to, ldy);
     else
-      queue<1>(fly, from, ldx, to, ldy);
+      queue<1>(fly, side, from, ldx, to, ldy);
     v += count;
   }
 }

@@ -105,9 +105,14 @@ static void place_steps_links(room* r, const tg_ci_jumps* jumps, tg_fly_links* o
   out->link = place(r, links.data(), links.size());
 }
 
+static size_t class_pairs(const tg_ci_space* space) {
+  return space->strings[0].class_count * space->strings[1].class_count;
+}
+
 static void place_space(room* r, const tg_ci_space* space, tg_fly_view* v) {
   std::vector<tg_fly_block> blocks;
-  std::vector<uint32_t> begin;
+  std::vector<uint32_t> at(class_pairs(space), 0);
+  v->classes_b = (uint32_t)space->strings[1].class_count;
   for (size_t n = 0; n < space->block_count; n++) {
     const tg_ci_block* b = &space->blocks[n];
     tg_fly_block block = {b->a,
@@ -118,12 +123,11 @@ static void place_space(room* r, const tg_ci_space* space, tg_fly_view* v) {
                           (uint32_t)space->strings[1].classes[b->b].begin,
                           b->offset};
     blocks.push_back(block);
+    at[b->a * v->classes_b + b->b] = (uint32_t)blocks.size();
   }
-  for (size_t c = 0; c <= space->strings[0].class_count; c++)
-    begin.push_back((uint32_t)space->block_begin[c]);
   v->block_count = (uint32_t)blocks.size();
   v->blocks = place(r, blocks.data(), blocks.size());
-  v->block_begin = place(r, begin.data(), begin.size());
+  v->block_at = place(r, at.data(), at.size());
   for (int t = 0; t < 2; t++) {
     const tg_ci_strings* s = &space->strings[t];
     v->particles[t] = (uint32_t)s->particles;
@@ -225,7 +229,6 @@ static void place_large(room* r, const sources* s, tg_fly_view* v) {
 
 static void place_work(room* r, const tg_fly_work* work, const tg_ci_sheets* sheets,
                        tg_fly_view* v) {
-  v->small_lanes = work->small_lanes;
   v->piece_count = work->pieces.size();
   v->pieces = place(r, work->pieces.data(), work->pieces.size());
   for (int size = 0; size < TG_FLY_SIZES; size++) {
@@ -274,14 +277,14 @@ static uint64_t links_bytes(const tg_ci_target* targets, const tg_ci_strings* st
 
 /* Blocks, and what is listed for each. */
 static uint64_t block_bytes(const tg_ci_fly* f, const tg_fly_work* work) {
-  uint64_t bytes = 0;
+  uint64_t bytes = class_pairs(f->space) * sizeof(uint32_t);
   for (size_t n = 0; n < f->space->block_count; n++) {
     const tg_ci_block* b = &f->space->blocks[n];
     const tg_ci_target *ta = &f->jumps[0].targets[b->a], *tb = &f->jumps[1].targets[b->b];
     const uint64_t states = (uint64_t)b->rows * b->columns;
-    bytes += sizeof(tg_fly_block) + 2 * sizeof(uint32_t);
+    bytes += sizeof(tg_fly_block) + sizeof(uint32_t);
     if (!work->large[n]) {
-      bytes += (states * work->small_lanes / TG_FLY_PIECE + 2) * sizeof(tg_fly_piece);
+      bytes += (states * work->lanes[n] / TG_FLY_PIECE + 2) * sizeof(tg_fly_piece);
       continue;
     }
     bytes += (b->columns / TG_CI_TILE_MOST + 1) * b->rows * sizeof(tg_fly_row);
@@ -379,6 +382,7 @@ tg_status tg_fly_tables_make(tg_ci_device_fly* fly, const tg_ci_fly* from,
   sources s = {};
   const bool tiles = (size_t)most >= tg_fly_alone_shared() && (size_t)most >= tg_fly_cross_shared();
   tg_status status = make_sources(from, rows, multiprocessors, tiles, &s);
+  fly->beside = s.work.beside;
   if (status == TG_OK) status = upload(fly, from, &s);
   free_sources(&s);
   return status;

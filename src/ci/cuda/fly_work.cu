@@ -4,16 +4,69 @@
 #include <algorithm>
 
 enum {
-  LEAST = 16,           /* rows and columns of a large block: half a warp */
-  LEAST_LANES = 16,     /* of strips */
-  SHARES = 2,           /* strips for each multiprocessor */
-  MOST_LANES = 32,      /* for a state of a small block */
-  FEW_THREADS = 1 << 18 /* for all small blocks: as many as a large GPU holds at a time */
+  LEAST = 16,       /* rows and columns of a large block: half a warp */
+  LEAST_LANES = 16, /* of strips */
+  SHARES = 2,       /* strips for each multiprocessor */
+  MOST_LANES = 32,  /* for a state of a small block */
+  LEAST_COST = 16,  /* of a thread, in elements */
+  ENOUGH = 128,     /* the same, which pays its looking up */
+  ROOM = 1 << 17,   /* threads that do less: half of what a large GPU holds at a time */
+  MOST_THREADS = 1 << 19,
+  LINK_COST = 4, /* of a pair of links */
+  MUCH = 4000000 /* cost of all small blocks: they have a stream of their own */
 };
+
+static double states_of(const tg_ci_block* b) { return (double)b->rows * (double)b->columns; }
+
+/* What a thread of its own would have to do for a state of a small block: elements, and pairs of
+ * links to look up, some of which have few. */
+static double cost_of(const tg_ci_fly* f, size_t n) {
+  const tg_ci_block* b = &f->space->blocks[n];
+  const tg_ci_target *ta = &f->jumps[0].targets[b->a], *tb = &f->jumps[1].targets[b->b];
+  double links = 0;
+  for (size_t l = 0; l < tb->link_count; l++) {
+    size_t first;
+    links += (double)tg_ci_links_of(ta, tb->links[l].channel, &first);
+  }
+  return f->elements[n] / states_of(b) + LINK_COST * links;
+}
+
+static uint32_t lanes_for(double cost, double each) {
+  uint32_t lanes = 1;
+  while (lanes < MOST_LANES && cost > each * lanes) lanes *= 2;
+  return lanes;
+}
+
+/* Threads for a state of each small block, so that all have about as much to do. Where they do
+ * little they look up more than they add, so they are many only if that leaves none idle. */
+static void sort_small(const tg_ci_fly* f, tg_fly_work* work) {
+  const size_t count = f->space->block_count;
+  double all = 0, most = 0, each = LEAST_COST;
+  work->cost.assign(count, 0);
+  work->lanes.assign(count, 0);
+  for (size_t n = 0; n < count; n++) {
+    if (work->large[n]) continue;
+    work->cost[n] = cost_of(f, n);
+    all += states_of(&f->space->blocks[n]) * work->cost[n];
+    most = std::max(most, work->cost[n]);
+  }
+  for (; each < most; each *= 1.25) {
+    double threads = 0;
+    for (size_t n = 0; n < count; n++)
+      if (!work->large[n])
+        threads += states_of(&f->space->blocks[n]) * lanes_for(work->cost[n], each);
+    if (threads <= (each < ENOUGH ? ROOM : MOST_THREADS)) break;
+  }
+  for (size_t n = 0; n < count; n++) {
+    if (work->large[n]) continue;
+    work->lanes[n] = lanes_for(work->cost[n], each);
+    work->cost[n] /= work->lanes[n];
+  }
+  work->beside = all > MUCH;
+}
 
 void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
   const tg_ci_space* space = f->space;
-  uint64_t states = 0;
   work->large.reset(new bool[space->block_count + 1]());
   for (int t = 0; t < 2; t++) {
     work->large_class[t].reset(new bool[space->strings[t].class_count + 1]());
@@ -25,10 +78,8 @@ void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
     work->large[n] = large;
     (large ? work->large_class : work->small_class)[0][b->a] = true;
     (large ? work->large_class : work->small_class)[1][b->b] = true;
-    if (!large) states += (uint64_t)b->rows * b->columns;
   }
-  for (work->small_lanes = MOST_LANES; work->small_lanes > 1; work->small_lanes /= 2)
-    if (states * work->small_lanes <= FEW_THREADS) break;
+  sort_small(f, work);
 }
 
 typedef struct numbers {
@@ -112,15 +163,20 @@ static void list_rows(const tg_ci_fly* f, const tg_ci_device_rows* rows, const t
 }
 
 static void list_pieces(const tg_ci_fly* f, const tg_ci_device_rows* rows, tg_fly_work* work) {
-  const uint32_t piece = TG_FLY_PIECE / work->small_lanes;
-  for (size_t n = 0; n < f->space->block_count; n++) {
+  std::vector<size_t> order;
+  for (size_t n = 0; n < f->space->block_count; n++)
+    if (!work->large[n]) order.push_back(n);
+  std::stable_sort(order.begin(), order.end(),
+                   [=](size_t p, size_t q) { return work->cost[p] > work->cost[q]; });
+  for (size_t n : order) {
     const tg_ci_block* b = &f->space->blocks[n];
     const numbers made = rows_of(b, rows);
-    if (work->large[n] || made.first == made.end) continue;
+    const uint32_t piece = TG_FLY_PIECE / work->lanes[n];
+    if (made.first == made.end) continue;
     const uint64_t first = (uint64_t)made.first * b->columns / piece;
     const uint64_t last = ((uint64_t)made.end * b->columns - 1) / piece;
     for (uint64_t p = first; p <= last; p++) {
-      tg_fly_piece one = {(uint32_t)n, (uint32_t)p};
+      tg_fly_piece one = {(uint32_t)n, (uint32_t)p, work->lanes[n]};
       work->pieces.push_back(one);
     }
   }

@@ -14,7 +14,9 @@ typedef struct tg_fly_work {
   std::unique_ptr<bool[]> large;          /* [blocks] */
   std::unique_ptr<bool[]> large_class[2]; /* [classes]: of any large block */
   std::unique_ptr<bool[]> small_class[2]; /* of any small one */
-  uint32_t small_lanes;                   /* threads for a state of a small block */
+  std::vector<uint32_t> lanes;            /* [blocks]: for a state of small ones */
+  std::vector<double> cost;               /* [blocks]: of one of them, in elements */
+  bool beside;                            /* tg_ci_device_fly::beside */
   std::vector<tg_fly_piece> pieces;
   std::vector<tg_fly_row> rows[TG_FLY_SIZES];
   std::vector<tg_fly_strip> strips[2];
