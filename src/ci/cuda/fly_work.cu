@@ -12,8 +12,8 @@ enum {
   ENOUGH = 128,     /* the same, which pays its looking up */
   ROOM = 1 << 17,   /* threads that do less: half of what a large GPU holds at a time */
   MOST_THREADS = 1 << 19,
-  LINK_COST = 4, /* of a pair of links */
-  MUCH = 4000000 /* cost of all small blocks: they have a stream of their own */
+  LINK_COST = 4,  /* of a pair of links */
+  MUCH = 10000000 /* cost of all small blocks: they have a stream of their own */
 };
 
 static double states_of(const tg_ci_block* b) { return (double)b->rows * (double)b->columns; }
