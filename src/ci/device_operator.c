@@ -86,29 +86,45 @@ static tg_ci_device_stored_params stored_params(const tg_ci_hamiltonian* h, cons
   return (tg_ci_device_stored_params){.fly = fly,
                                       .h = h,
                                       .builder = TG_CI_DEVICE_BY_JUMPS,
+                                      .float_elements = params->float_elements,
                                       .device = params->device,
                                       .stream = params->stream,
                                       .rows = params->rows,
                                       .own = tg_ci_flat_may_code(fly) ? params->rows : NULL};
 }
 
-static tg_status no_room(const tg_ci_device_operator_params* params,
+/* "; with --elements float ... would do", where it would. */
+static void say_floats(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
+                       const tg_ci_device_operator_params* params, char* out, size_t size) {
+  tg_ci_device_stored_params matrix = stored_params(h, fly, params);
+  uint64_t making;
+  *out = 0;
+  if (params->float_elements || params->storage != TG_CI_STORAGE_STORED || fly->few) return;
+  matrix.float_elements = true;
+  const uint64_t bytes = params->fewest + tg_ci_device_stored_bytes(&matrix, &making);
+  if (bytes + making <= params->memory)
+    snprintf(out, size, "; --elements float needs %.4g GB", gb(bytes + making));
+}
+
+static tg_status no_room(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
+                         const tg_ci_device_operator_params* params,
                          const tg_ci_device_operator_facts* f) {
   const bool stored = params->storage == TG_CI_STORAGE_STORED;
   const uint64_t matrix = f->stored_bytes + f->making_bytes;
   const uint64_t needed = params->fewest + (stored ? matrix : f->fly_bytes);
-  char other[200] = "";
+  char other[200] = "", floats[100];
+  say_floats(h, fly, params, floats, sizeof floats);
   if (stored && params->fewest + f->fly_bytes <= params->memory)
     snprintf(other, sizeof other, "; --storage fly needs %.4g GB, and mixed stores what fits",
              gb(params->fewest + f->fly_bytes));
   return tg_fail(TG_ERR_MACHINE,
                  "GPU %d: %.4g GB are needed, and %.4g GB may be used: %.4g GB for the fewest "
-                 "vectors that do, %.4g GB for %s%s; ask for fewer --states, truncate the space "
+                 "vectors that do, %.4g GB for %s%s%s; ask for fewer --states, truncate the space "
                  "(--nmax, --excitations, --occupation), use more --gpus, or use --backend omp",
                  params->device, gb(needed), gb(params->memory), gb(params->fewest),
                  gb(needed - params->fewest),
                  stored ? "the stored matrix and making it" : "the tables of the Hamiltonian",
-                 other);
+                 floats, other);
 }
 
 /* Bytes that a matrix of some rows may take: vectors come first, as many as are wanted. */
@@ -177,7 +193,7 @@ static tg_status choose(const tg_ci_hamiltonian* h, const tg_ci_fly* fly,
                    : TG_CI_STORAGE_FLY;
   const uint64_t needed =
       params->fewest + (*storage == TG_CI_STORAGE_STORED ? matrix : f->fly_bytes);
-  return needed <= params->memory ? TG_OK : no_room(params, f);
+  return needed <= params->memory ? TG_OK : no_room(h, fly, params, f);
 }
 
 tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
@@ -245,6 +261,7 @@ static tg_status make_on_device(const tg_ci_hamiltonian* h, const tg_ci_fly* fly
   }
   f->product_bytes = made.product_bytes;
   f->stored_elements = made.elements;
+  f->rounding = made.rounding;
   f->host.stored = made.elements + f->host.dimension;
   return TG_OK;
 }
@@ -274,6 +291,11 @@ failed:
   tg_ci_fly_free(&own);
   tg_ci_device_operator_free(op);
   return status;
+}
+
+uint64_t tg_ci_device_operator_mark(const tg_ci_device_operator_facts* facts,
+                                    const tg_ci_device_operator_params* params) {
+  return params->float_elements && facts->host.storage != TG_CI_STORAGE_FLY;
 }
 
 void tg_ci_device_operator_free(tg_ci_device_operator* op) {

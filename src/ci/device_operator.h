@@ -23,6 +23,7 @@ typedef struct tg_ci_device_operator tg_ci_device_operator;
 typedef struct tg_ci_device_operator_params {
   tg_eigen_place place; /* TG_EIGEN_ACC, or else CUDA; OpenACC has no rows, device and stream */
   tg_ci_storage storage;
+  bool float_elements; /* of a stored matrix, as tg_ci_device_stored_params; not OpenACC's */
   int device;
   void* stream;         /* a cudaStream_t of it; NULL: the default one */
   uint64_t memory;      /* bytes of the device that vectors and operator may take together */
@@ -45,6 +46,7 @@ typedef struct tg_ci_device_operator_facts {
   uint64_t making_bytes;     /* that making the matrix takes besides, for a while */
   uint64_t product_bytes;    /* of the matrix, that a product reads; 0 for fly */
   uint64_t stored_elements;  /* off the diagonal; 0 for fly */
+  double rounding;           /* no eigenvalue moves farther by float elements; 0: none is one */
   tg_ci_storage_work work;   /* counted for the model; zero where nothing could be stored */
   tg_ci_storage_times times; /* by the model */
   double tables_s, device_s; /* seconds: the host's tables; what is made on the device */
@@ -64,6 +66,10 @@ tg_status tg_ci_device_operator_create(const tg_ci_hamiltonian* h, const tg_ci_s
 tg_status tg_ci_device_operator_estimate(const tg_ci_hamiltonian* h, const tg_ci_space* space,
                                          const tg_ci_device_operator_params* params,
                                          tg_ci_device_operator_facts* out);
+/** Tells apart, for restart files, matrices whose elements were rounded: 0 where none was. The same
+ * on all PEs. */
+uint64_t tg_ci_device_operator_mark(const tg_ci_device_operator_facts* facts,
+                                    const tg_ci_device_operator_params* params);
 /** Null-safe. */
 void tg_ci_device_operator_free(tg_ci_device_operator* op);
 

@@ -180,6 +180,7 @@ tg_status tg_ci_device_share_operators(const tg_ci_device_share* s,
     most_of(f->stored_bytes, &out->stored_bytes);
     most_of(f->making_bytes, &out->making_bytes);
     most_of(f->product_bytes, &out->product_bytes);
+    if (f->rounding > out->rounding) out->rounding = f->rounding;
     if (f->device_s > out->device_s) out->device_s = f->device_s;
     out->stored_elements += f->stored_elements;
     out->host.stored += f->host.stored;
@@ -192,6 +193,11 @@ tg_status tg_ci_device_share_operators(const tg_ci_device_share* s,
 done:
   tg_free(all);
   return status;
+}
+
+uint64_t tg_ci_device_share_mark(const tg_ci_device_share* s,
+                                 const tg_ci_device_operator_params* params) {
+  return tg_ci_device_operator_mark(&s->made, params);
 }
 
 uint64_t tg_ci_device_share_bytes(const tg_ci_device_share* s) {

@@ -50,6 +50,9 @@ tg_status tg_ci_device_share_operators(const tg_ci_device_share* share,
                                        tg_ci_device_operator_facts* out);
 /** Bytes of the GPU's memory that this takes. */
 uint64_t tg_ci_device_share_bytes(const tg_ci_device_share* share);
+/** As tg_ci_device_operator_mark. */
+uint64_t tg_ci_device_share_mark(const tg_ci_device_share* share,
+                                 const tg_ci_device_operator_params* params);
 /** The GPU, and its stream. */
 int tg_ci_device_share_device(const tg_ci_device_share* share);
 void* tg_ci_device_share_stream(const tg_ci_device_share* share);

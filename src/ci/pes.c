@@ -206,6 +206,7 @@ static tg_status on_the_gpu(const pe* p, bool diagonal, tg_eigen_problem* proble
   const uint64_t memory = p->of->what->gpus->params->memory;
   const uint64_t taken = tg_ci_device_share_bytes(p->gpu);
   e->memory = memory > taken ? (size_t)(memory - taken) : 1;
+  problem->fingerprint = tg_ci_device_share_mark(p->gpu, p->of->what->gpus->params);
   problem->place = TG_EIGEN_CUDA;
   problem->device = tg_ci_device_share_device(p->gpu);
   problem->stream = tg_ci_device_share_stream(p->gpu);

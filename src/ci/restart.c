@@ -275,13 +275,14 @@ tg_status tg_ci_restart_solve(const tg_ci_restart* restart, size_t sector,
   tg_eigen_solver* solver = NULL;
   tg_eigen_problem marked = *problem;
   tg_eigen_params with = *params;
-  const uint64_t part[] = {restart->problem->sectors[sector], (uint64_t)restart->round};
+  const uint64_t part[] = {restart->problem->sectors[sector], (uint64_t)restart->round,
+                           problem->fingerprint};
   TG_TRY(state_path(restart->problem, restart->path, (unsigned)part[0], restart->round, path));
   watch w = {.restart = restart,
              .caller = params,
              .path = path,
              .next = tg_time_now() + restart->interval_s};
-  marked.fingerprint = tg_ci_digest(restart->digest, part, 2);
+  marked.fingerprint = tg_ci_digest(restart->digest, part, problem->fingerprint ? 3 : 2);
   with.progress = watched;
   with.interrupted = stop_asked;
   with.context = &w;

@@ -42,8 +42,10 @@ enum { TG_CI_RESTART_ROUNDS = 6 };
  * wrote is removed where no state has come to lie beside it. */
 void tg_ci_restart_end(tg_ci_restart* restart);
 
-/** tg_eigen_solve for a sector (and round), from its saved state where there is one. Collective
- * over the PEs of restart's world. */
+/** tg_eigen_solve for a sector (and round), from its saved state where there is one: of this
+ * problem, and of an operator with the same fingerprint. Collective over the PEs of restart's
+ * world.
+ */
 tg_status tg_ci_restart_solve(const tg_ci_restart* restart, size_t sector,
                               const tg_eigen_problem* problem, const tg_eigen_params* params,
                               tg_eigen_result* out);

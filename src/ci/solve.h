@@ -27,6 +27,8 @@ typedef struct tg_ci_solve_params {
   int states;       /* of each sector; 0: ten, or as many as there are */
   double tolerance; /* of residuals, MeV or Ha; 0: 1e-4 MeV, 1e-5 Ha */
   tg_ci_storage storage;
+  bool float_elements; /* of TG_CI_CUDA: what a stored matrix holds as doubles is rounded to floats
+                        */
   uint64_t memory; /* bytes beyond what the process holds; 0: 80 % of what the machine has free */
   int threads;     /* 0: all of OpenMP's */
   tg_ci_backend backend;
@@ -67,6 +69,7 @@ typedef struct tg_ci_device_need {
   uint64_t matrix; /* if stored, at most; what it takes where it was made. 0: out of the question */
   uint64_t making; /* what making the matrix takes besides */
   uint64_t product; /* of the matrix, that a product reads; 0: not stored */
+  double rounding;  /* MeV or Ha: no level moved farther as elements are floats; 0: none is */
   bool asked;       /* --storage said what becomes of the elements; false: times did, or room */
   tg_ci_storage_times times; /* by the model; zero where nothing could be stored */
   double tables_s;           /* making the tables of strings, on the host */

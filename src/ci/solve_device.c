@@ -163,6 +163,7 @@ static tg_status params_of(const tg_ci_device_sector* s, tg_ci_device_operator_p
   const tg_eigen_params e = shared_params(s);
   *out = (tg_ci_device_operator_params){.place = s->room->place,
                                         .storage = s->params->storage,
+                                        .float_elements = s->params->float_elements,
                                         .device = s->room->device,
                                         .memory = s->room->usable,
                                         .host_memory = s->params->memory,
@@ -207,6 +208,7 @@ static void note(const tg_ci_device_sector* s, const tg_ci_device_operator_facts
       .matrix = facts->stored_bytes,
       .making = facts->making_bytes,
       .product = facts->product_bytes,
+      .rounding = facts->rounding,
       .asked = s->params->storage != TG_CI_STORAGE_AUTO,
       .times = facts->times,
       .tables_s = facts->tables_s,
@@ -282,6 +284,7 @@ static tg_status solve_alone(const tg_ci_device_sector* s, const tg_ci_hamiltoni
   tg_eigen_problem problem = {.n = dimension,
                               .context = op,
                               .apply = multiply,
+                              .fingerprint = tg_ci_device_operator_mark(&facts, params),
                               .place = s->room->place,
                               .device = s->room->device};
   if (e.method == TG_EIGEN_DAVIDSON)

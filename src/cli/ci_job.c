@@ -14,6 +14,7 @@ tg_cli_ci_options tg_cli_ci_defaults(void) {
   tg_ci_problem_params problem = tg_ci_problem_defaults();
   problem.hw = NAN; /* not given */
   return (tg_cli_ci_options){.storage = "auto",
+                             .elements = "double",
                              .check = "auto",
                              .backend = "omp",
                              .gpus = TG_CI_UNSET,
@@ -109,6 +110,13 @@ static tg_status read_backend(const tg_cli_ci_options* o, tg_ci_solve_params* so
                    "--gpus %d with --pe %d: each GPU works for at least one processing element; "
                    "leave out --pe, or give as many",
                    o->gpus, o->pes);
+  solve->float_elements = strcmp(o->elements, "float") == 0;
+  /* mixed: an element would be rounded in one triangle and exact in the other */
+  if (solve->float_elements &&
+      (!gpu || solve->storage == TG_CI_STORAGE_FLY || solve->storage == TG_CI_STORAGE_MIXED))
+    return tg_fail(TG_ERR_INPUT,
+                   "--elements float is for matrices that GPUs store whole: --backend cuda, with "
+                   "--storage stored or auto");
   if (solve->storage == TG_CI_STORAGE_MIXED && !gpu)
     return tg_fail(TG_ERR_INPUT, "--storage mixed goes with --backend cuda");
   if (acc && solve->storage == TG_CI_STORAGE_FLY)

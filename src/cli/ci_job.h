@@ -16,7 +16,7 @@
 /** The options; starts from tg_cli_ci_defaults(). */
 typedef struct tg_cli_ci_options {
   tg_cli_list inputs, formats;
-  const char *scale, *parity, *storage, *check, *backend;
+  const char *scale, *parity, *storage, *elements, *check, *backend;
   const char *j, *spin; /* text of 2 problem.two_j */
   int states, threads, pes, gpus;
   double memory_gb, tolerance;
@@ -115,6 +115,9 @@ void tg_cli_ci_json_symmetry(const tg_ci_problem* problem, unsigned symmetry, tg
    "keep the Hamiltonian's elements, or compute them again for each product; mixed: as many as a " \
    "GPU holds (default auto: what is estimated to be faster, and fits)",                          \
    false},                                                                                         \
+  {"elements", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, elements), "double|float",                 \
+   "of --backend cuda: what a stored matrix keeps of elements that have values of their own; "      \
+   "floats take less memory, and the most that levels move by is printed (default double)", false},\
   {"pe", 0, TG_CLI_INT, TG_CLI_CI_OPTION(type, pes), "N",                                          \
    "processing elements that share the states (default: the launcher's, or 1)", false},            \
   {"backend", 0, TG_CLI_CHOICE, TG_CLI_CI_OPTION(type, backend), "omp|cuda|acc",                   \

@@ -78,6 +78,11 @@ static void print_head(FILE* out, const tg_cli_ci_job* job, const tg_ci_spectrum
     fprintf(out, "    %s\n", words);
     tg_cli_ci_describe_storage(n, words, sizeof words);
     if (*words) fprintf(out, "    %s\n", words);
+    if (n->gpu.rounding > 0)
+      fprintf(out,
+              "    elements are floats where they have values of their own: no level moves by "
+              "more than %.1e %s\n",
+              n->gpu.rounding, tg_ci_problem_unit(p));
   }
 }
 
@@ -258,6 +263,9 @@ static void json_sector(tg_json* json, const tg_ci_problem* p, const tg_ci_secto
   tg_json_int(json, "dimension", (long long)s->need.facts.dimension);
   tg_json_int(json, "pairs", (long long)s->need.facts.pairs);
   tg_json_text(json, "storage", tg_ci_storage_name(s->need.facts.storage));
+  if (s->need.gpu.rounding > 0)
+    tg_json_double(json, p->kind == TG_CI_NUCLEUS ? "float_rounding_MeV" : "float_rounding_Ha",
+                   s->need.gpu.rounding);
   tg_json_double(json, "peak_bytes_estimated", (double)s->need.peak);
   tg_json_int(json, "products", s->result.products);
   tg_json_int(json, "passes", s->result.passes);
