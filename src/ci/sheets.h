@@ -29,6 +29,8 @@
 #include "ci/product_fly.h"
 
 enum {
+  TG_CI_SHEET_LEAST = 16, /* rows and columns of a large block: only these have sheets */
+  TG_CI_SHEET_JUMPS = 16, /* of A that are multiplied at once */
   TG_CI_SHEET_OPERATORS = 64,
   TG_CI_SHEET_UNIT = 16, /* columns */
   TG_CI_SHEET_LANES = 32,

@@ -25,8 +25,6 @@ static const double ps[TG_CI_TERMS][WIDTHS] = {
 static const double make_ms[2] = {2.5, 5.4}, make_byte_ps[2] = {284, 517};
 static const double make_element_ps = 11.9;
 
-enum { LEAST = 16, K_AT_ONCE = 16 }; /* as ci/cuda/fly_work.cu and fly_cross.cu have it */
-
 static double parts(double whole, double part) { return ceil(whole / part); }
 
 /* A link of A with one of B, of a large block: the sums V, and what is made of them. */
@@ -35,7 +33,7 @@ static void count_large(const tg_ci_space* space, const tg_ci_block* block, cons
   const double jumps = (double)a->count, rows = (double)block->rows;
   /* rows have about equally many, so those that have any are all, or one for each jump */
   const double some = fmin(rows, jumps), each = some > 0 ? jumps / some : 0;
-  const double meetings = some * parts(each, K_AT_ONCE);
+  const double meetings = some * parts(each, TG_CI_SHEET_JUMPS);
   const double steps = some * parts(each, 4); /* of the tensor units: four jumps */
   const double sheets = parts((double)b->operator_count, TG_CI_SHEET_OPERATORS);
   const double columns = (double)space->strings[1].classes[b->source].count;
@@ -84,7 +82,7 @@ static double two_species(const tg_ci_fly* f, const tg_ci_block* block, bool lar
 
 static void count_block(const tg_ci_fly* f, const tg_ci_block* block, double share,
                         tg_ci_storage_work* out) {
-  const bool large = block->rows >= LEAST && block->columns >= LEAST;
+  const bool large = block->rows >= TG_CI_SHEET_LEAST && block->columns >= TG_CI_SHEET_LEAST;
   const double states = (double)block->rows * (double)block->columns;
   double count[TG_CI_TERMS] = {0}, links = 0, alone = 0;
   for (int t = 0; t < 2; t++) alone += one_species(f, t, block, &links);

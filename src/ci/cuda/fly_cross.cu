@@ -14,7 +14,7 @@
 #include "ci/cuda/fly_tensor.cuh"
 
 enum {
-  JUMPS = 16, /* of A at a time */
+  JUMPS = TG_CI_SHEET_JUMPS,
   STAYS = 32, /* jumps in a field, at a time */
   JOBS = 16,  /* pairs of links whose tables are at hand */
   OPERATORS = TG_CI_SHEET_OPERATORS,

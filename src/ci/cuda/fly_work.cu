@@ -4,7 +4,6 @@
 #include <algorithm>
 
 enum {
-  LEAST = 16,       /* rows and columns of a large block: half a warp */
   LEAST_LANES = 16, /* of strips */
   SHARES = 2,       /* strips for each multiprocessor */
   MOST_LANES = 32,  /* for a state of a small block */
@@ -74,7 +73,7 @@ void tg_fly_work_sort(const tg_ci_fly* f, bool tiles, tg_fly_work* work) {
   }
   for (size_t n = 0; n < space->block_count; n++) {
     const tg_ci_block* b = &space->blocks[n];
-    const bool large = tiles && b->rows >= LEAST && b->columns >= LEAST;
+    const bool large = tiles && b->rows >= TG_CI_SHEET_LEAST && b->columns >= TG_CI_SHEET_LEAST;
     work->large[n] = large;
     (large ? work->large_class : work->small_class)[0][b->a] = true;
     (large ? work->large_class : work->small_class)[1][b->b] = true;
